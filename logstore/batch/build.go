@@ -1,0 +1,126 @@
+package batch
+
+import (
+	"encoding/binary"
+)
+
+// Builder makes one batch of format 2. Set the fields, Add records, Bytes; Reset to begin again with the same memory.
+type Builder struct {
+	Codec         Codec
+	BaseOffset    int64
+	LeaderEpoch   int32
+	ProducerID    int64
+	ProducerEpoch int16
+	BaseSequence  int32
+	Transactional bool
+	Control       bool
+	LogAppendTime bool
+
+	records []byte
+	body    []byte
+	first   int64
+	max     int64
+	count   int32
+	last    int32
+}
+
+// NewBuilder returns a builder of a plain batch without a producer.
+func NewBuilder(codec Codec) *Builder {
+	return &Builder{Codec: codec, LeaderEpoch: NoEpoch, ProducerID: NoProducerID, ProducerEpoch: -1, BaseSequence: NoSequence}
+}
+
+// Reset forgets the records and keeps the fields.
+func (bd *Builder) Reset() { bd.records, bd.count, bd.last = bd.records[:0], 0, 0 }
+
+// Count is how many records were added.
+func (bd *Builder) Count() int32 { return bd.count }
+
+// Size is about how many bytes the batch has before compression.
+func (bd *Builder) Size() int { return HeaderSize + len(bd.records) }
+
+// Add appends a record; nil key or value means null.
+func (bd *Builder) Add(ts int64, key, value []byte, headers ...RecordHeader) {
+	delta := int32(0)
+	if bd.count > 0 {
+		delta = bd.last + 1
+	}
+	bd.AddAt(delta, ts, key, value, headers...)
+}
+
+// AddAt is Add with the record's offset delta, which must grow: compaction leaves gaps.
+func (bd *Builder) AddAt(delta int32, ts int64, key, value []byte, headers ...RecordHeader) {
+	if bd.count == 0 {
+		bd.first, bd.max = ts, ts
+	}
+	bd.max = max(bd.max, ts)
+	b := append(bd.body[:0], 0)
+	b = binary.AppendVarint(b, ts-bd.first)
+	b = binary.AppendVarint(b, int64(delta))
+	b = appendField(b, key)
+	b = appendField(b, value)
+	b = binary.AppendVarint(b, int64(len(headers)))
+	for _, h := range headers {
+		b = binary.AppendVarint(b, int64(len(h.Key)))
+		b = append(b, h.Key...)
+		b = appendField(b, h.Value)
+	}
+	bd.body = b
+	bd.records = binary.AppendVarint(bd.records, int64(len(b)))
+	bd.records = append(bd.records, b...)
+	bd.count++
+	bd.last = delta
+}
+
+func appendField(b, v []byte) []byte {
+	if v == nil {
+		return append(b, 1) // zigzag of -1
+	}
+	b = binary.AppendVarint(b, int64(len(v)))
+	return append(b, v...)
+}
+
+// Append writes the batch behind dst.
+func (bd *Builder) Append(dst []byte) ([]byte, error) {
+	at := len(dst)
+	dst = append(dst, make([]byte, HeaderSize)...)
+	dst, err := Compress(dst, bd.Codec, bd.records)
+	if err != nil {
+		return dst[:at], err
+	}
+	h := Header{
+		BaseOffset: bd.BaseOffset, Length: int32(len(dst) - at - LogOverhead), LeaderEpoch: bd.LeaderEpoch, Magic: 2,
+		Attributes: int16(bd.Codec), LastOffsetDelta: bd.last, FirstTimestamp: bd.first, MaxTimestamp: bd.max,
+		ProducerID: bd.ProducerID, ProducerEpoch: bd.ProducerEpoch, BaseSequence: bd.BaseSequence, Count: bd.count,
+	}
+	if bd.Transactional {
+		h.Attributes |= attrTransactional
+	}
+	if bd.Control {
+		h.Attributes |= attrControl
+	}
+	if bd.LogAppendTime {
+		h.Attributes |= attrLogAppendTime
+	}
+	h.Put(dst[at:])
+	SealCRC(dst[at:])
+	return dst, nil
+}
+
+// Bytes returns the batch in memory of its own.
+func (bd *Builder) Bytes() []byte {
+	b, err := bd.Append(nil)
+	if err != nil { // only an unknown codec can do this
+		return nil
+	}
+	return b
+}
+
+// BuildMarker makes a transaction marker: kind 0 aborts, 1 commits.
+func BuildMarker(producerID int64, producerEpoch int16, kind int16, coordinatorEpoch int32, ts int64) []byte {
+	bd := NewBuilder(None)
+	bd.ProducerID, bd.ProducerEpoch, bd.Transactional, bd.Control = producerID, producerEpoch, true, true
+	key := []byte{0, 0, byte(kind >> 8), byte(kind)}
+	value := binary.BigEndian.AppendUint32([]byte{0, 0}, uint32(coordinatorEpoch))
+	bd.Add(ts, key, value)
+	return bd.Bytes()
+}

@@ -1,0 +1,318 @@
+package batch
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/snappy"
+	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
+)
+
+// Codec is Kafka's number of a compression.
+type Codec uint8
+
+// The codecs.
+const (
+	None Codec = iota
+	Gzip
+	Snappy
+	LZ4
+	Zstd
+)
+
+// String is the name used in Kafka's configuration.
+func (c Codec) String() string {
+	switch c {
+	case None:
+		return "none"
+	case Gzip:
+		return "gzip"
+	case Snappy:
+		return "snappy"
+	case LZ4:
+		return "lz4"
+	case Zstd:
+		return "zstd"
+	default:
+		return fmt.Sprintf("codec-%d", uint8(c))
+	}
+}
+
+const (
+	// keptBuffer is the largest decompression buffer that goes back to the pool.
+	keptBuffer = 16 << 20
+	// keptWindow is the largest zstd window after which a decoder, which keeps its history, goes back to the pool.
+	keptWindow = 8 << 20
+	// maxWindow is what Kafka's own reader takes: zstd's level 22.
+	maxWindow = 128 << 20
+)
+
+// Codecs holds decoders and buffers for reuse. Any thread may use it.
+type Codecs struct{ pool sync.Pool }
+
+// NewCodecs returns an empty set.
+func NewCodecs() *Codecs { return &Codecs{} }
+
+func (c *Codecs) get() *scratch {
+	if s, ok := c.pool.Get().(*scratch); ok {
+		return s
+	}
+	return &scratch{}
+}
+
+func (c *Codecs) put(s *scratch) {
+	if s.tainted {
+		return
+	}
+	if cap(s.buf) > keptBuffer {
+		s.buf = nil
+	}
+	s.in.Reset(nil)
+	c.pool.Put(s)
+}
+
+// Decompress appends the plain form of b to dst; never more than most bytes.
+func (c *Codecs) Decompress(dst []byte, codec Codec, b []byte, most int64) ([]byte, error) {
+	if codec == None {
+		if int64(len(b)) > most {
+			return dst, ErrBomb
+		}
+		return append(dst, b...), nil
+	}
+	s := c.get()
+	defer c.put(s)
+	plain, err := s.decompress(codec, b, most)
+	if err != nil {
+		return dst, err
+	}
+	return append(dst, plain...), nil
+}
+
+// scratch is one thread's decoders and the buffer they fill.
+type scratch struct {
+	buf     []byte
+	in      bytes.Reader
+	gzip    *gzip.Reader
+	zstd    *zstd.Decoder
+	lz4     *lz4.Reader
+	tainted bool // something went wrong inside a decoder: it is not reused
+}
+
+// decompress returns the plain bytes, valid until the next call. A codec's panic becomes ErrDecompress.
+func (s *scratch) decompress(codec Codec, b []byte, most int64) (plain []byte, err error) {
+	s.tainted = true
+	defer func() {
+		if p := recover(); p != nil {
+			plain, err = nil, fmt.Errorf("%w: %s: %v", ErrDecompress, codec, p)
+		}
+	}()
+	s.buf = s.buf[:0]
+	switch codec {
+	case Gzip:
+		err = s.gunzip(b, most)
+	case Snappy:
+		err = s.unsnap(b, most)
+	case LZ4:
+		err = s.unlz4(b, most)
+	case Zstd:
+		err = s.unzstd(b, most)
+	default:
+		return nil, ErrCodec
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.tainted = false
+	return s.buf, nil
+}
+
+func (s *scratch) gunzip(b []byte, most int64) error {
+	s.in.Reset(b)
+	if s.gzip == nil {
+		s.gzip = new(gzip.Reader)
+	}
+	if err := s.gzip.Reset(&s.in); err != nil {
+		return fmt.Errorf("%w: gzip: %w", ErrDecompress, err)
+	}
+	return s.drain(Gzip, s.gzip, len(b), most)
+}
+
+func (s *scratch) unlz4(b []byte, most int64) error {
+	s.in.Reset(b)
+	if s.lz4 == nil {
+		s.lz4 = lz4.NewReader(&s.in)
+	} else {
+		s.lz4.Reset(&s.in)
+	}
+	return s.drain(LZ4, s.lz4, len(b), most)
+}
+
+func (s *scratch) unzstd(b []byte, most int64) error {
+	var h zstd.Header
+	if err := h.Decode(b); err != nil {
+		return fmt.Errorf("%w: zstd: %w", ErrDecompress, err)
+	}
+	if h.HasFCS && h.FrameContentSize > uint64(most) {
+		return ErrBomb
+	}
+	s.in.Reset(b)
+	if s.zstd == nil {
+		z, err := zstd.NewReader(&s.in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			return fmt.Errorf("%w: zstd: %w", ErrDecompress, err)
+		}
+		s.zstd = z
+	} else if err := s.zstd.Reset(&s.in); err != nil {
+		return fmt.Errorf("%w: zstd: %w", ErrDecompress, err)
+	}
+	err := s.drain(Zstd, s.zstd, len(b), most)
+	if h.WindowSize > keptWindow {
+		s.zstd.Close()
+		s.zstd = nil
+	}
+	return err
+}
+
+// drain reads r to its end into the buffer.
+func (s *scratch) drain(codec Codec, r io.Reader, in int, most int64) error {
+	if s.buf == nil {
+		s.buf = make([]byte, 0, int(min(most, max(4<<10, int64(in)*4))))
+	}
+	for {
+		if len(s.buf) == cap(s.buf) {
+			if int64(len(s.buf)) > most {
+				return ErrBomb
+			}
+			// One byte more than allowed is enough to see that there is more.
+			bigger := make([]byte, len(s.buf), int(min(most+1, max(4<<10, int64(cap(s.buf))*2))))
+			copy(bigger, s.buf)
+			s.buf = bigger
+		}
+		n, err := r.Read(s.buf[len(s.buf):cap(s.buf)])
+		s.buf = s.buf[:len(s.buf)+n]
+		if int64(len(s.buf)) > most {
+			return ErrBomb
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%w: %s: %w", ErrDecompress, codec, err)
+		}
+	}
+}
+
+// xerialMagic starts the stream that the Java clients make of snappy blocks: magic, two versions, then blocks with their lengths.
+const (
+	xerialMagic  = "\x82SNAPPY\x00"
+	xerialHeader = 16
+)
+
+func (s *scratch) unsnap(b []byte, most int64) error {
+	if len(b) < xerialHeader || string(b[:len(xerialMagic)]) != xerialMagic {
+		return s.unsnapBlock(b, most)
+	}
+	for b = b[xerialHeader:]; len(b) > 0; {
+		if len(b) >= xerialHeader && string(b[:len(xerialMagic)]) == xerialMagic {
+			b = b[xerialHeader:] // streams may follow each other
+			continue
+		}
+		if len(b) < 4 {
+			return fmt.Errorf("%w: snappy: cut off", ErrDecompress)
+		}
+		n := int64(binary.BigEndian.Uint32(b))
+		if b = b[4:]; n > int64(len(b)) {
+			return fmt.Errorf("%w: snappy: cut off", ErrDecompress)
+		}
+		if err := s.unsnapBlock(b[:n], most); err != nil {
+			return err
+		}
+		b = b[n:]
+	}
+	return nil
+}
+
+// unsnapBlock appends one block to the buffer.
+func (s *scratch) unsnapBlock(b []byte, most int64) error {
+	n, err := snappy.DecodedLen(b)
+	if err != nil {
+		return fmt.Errorf("%w: snappy: %w", ErrDecompress, err)
+	}
+	have := len(s.buf)
+	if int64(have)+int64(n) > most {
+		return ErrBomb
+	}
+	if n > 64*len(b)+64 { // a snappy element makes at most 64 bytes out of three
+		return fmt.Errorf("%w: snappy: the length is a lie", ErrDecompress)
+	}
+	if have+n > cap(s.buf) {
+		bigger := make([]byte, have, max(have+n, 2*cap(s.buf)))
+		copy(bigger, s.buf)
+		s.buf = bigger
+	}
+	out, err := snappy.Decode(s.buf[have:have+n], b)
+	if err != nil {
+		return fmt.Errorf("%w: snappy: %w", ErrDecompress, err)
+	}
+	if len(out) != n {
+		return fmt.Errorf("%w: snappy: the length is a lie", ErrDecompress)
+	}
+	s.buf = s.buf[:have+n]
+	return nil
+}
+
+// Compress appends the compressed form of b to dst, framed as Kafka's clients frame it.
+func Compress(dst []byte, codec Codec, b []byte) ([]byte, error) {
+	out := bytes.NewBuffer(dst)
+	var w io.WriteCloser
+	switch codec {
+	case None:
+		return append(dst, b...), nil
+	case Gzip:
+		w = gzip.NewWriter(out)
+	case LZ4:
+		z := lz4.NewWriter(out)
+		if err := z.Apply(lz4.BlockSizeOption(lz4.Block64Kb), lz4.ChecksumOption(false)); err != nil {
+			return dst, err
+		}
+		w = z
+	case Zstd:
+		z, err := zstd.NewWriter(out, zstd.WithEncoderConcurrency(1))
+		if err != nil {
+			return dst, err
+		}
+		w = z
+	case Snappy:
+		return compressXerial(dst, b), nil
+	default:
+		return dst, ErrCodec
+	}
+	if _, err := w.Write(b); err != nil {
+		return dst, err
+	}
+	if err := w.Close(); err != nil {
+		return dst, err
+	}
+	return out.Bytes(), nil
+}
+
+// xerialBlock is the block size of the Java clients.
+const xerialBlock = 32 << 10
+
+func compressXerial(dst, b []byte) []byte {
+	dst = append(dst, xerialMagic...)
+	dst = append(dst, 0, 0, 0, 1, 0, 0, 0, 1)
+	for len(b) > 0 {
+		n := min(len(b), xerialBlock)
+		block := snappy.Encode(nil, b[:n])
+		dst = binary.BigEndian.AppendUint32(dst, uint32(len(block)))
+		dst = append(dst, block...)
+		b = b[n:]
+	}
+	return dst
+}

@@ -1,0 +1,200 @@
+package batch
+
+import "fmt"
+
+// walk reads every record of one batch without keeping any.
+//
+// It is the broker's cost per record, so the common shape (varints of one or two bytes, no headers) is read in
+// line with one bounds check per record head, and everything else goes to the slow path, which is complete by itself.
+type walk struct {
+	// set for the whole run
+	low, high   int64 // bounds of a client's timestamps
+	requireKeys bool
+	// set per batch
+	first     int64 // the header's first timestamp
+	count     int32
+	lastDelta int32
+	gaps      bool  // offset deltas may jump (compacted batches)
+	base      int32 // records before this batch, for the errors
+	noTimes   bool
+	// found
+	maxTimestamp int64
+	maxDelta     int32
+	badKeys      []RecordError
+	badTimes     []RecordError
+}
+
+// headRoom is how many bytes must be left for the fast path: length 3, attributes 1, timestamp 3, offset 3, key length 3.
+const headRoom = 16
+
+func (w *walk) begin(h *Header, base int32) {
+	w.first, w.count, w.lastDelta, w.base = h.FirstTimestamp, h.Count, h.LastOffsetDelta, base
+	w.gaps = h.LastOffsetDelta != h.Count-1
+	w.maxTimestamp, w.maxDelta = NoTimestamp, 0
+	w.noTimes = h.IsControl()
+}
+
+// run checks that b is exactly count records.
+func (w *walk) run(b []byte) error {
+	i, prev := 0, int32(-1)
+	for n := int32(0); n < w.count; n++ {
+		end, delta, ts, keyed, ok := fastRecord(b, i)
+		if !ok {
+			var err error
+			if end, delta, ts, keyed, err = slowRecord(b, i); err != nil {
+				return w.fault(n, err)
+			}
+		}
+		if delta != prev+1 && (!w.gaps || delta <= prev) {
+			return invalid(w.base+n, "offset deltas are not consecutive")
+		}
+		prev, i = delta, end
+		ts += w.first
+		if ts > w.maxTimestamp {
+			w.maxTimestamp, w.maxDelta = ts, delta
+		}
+		if ts < w.low || ts > w.high || (w.requireKeys && !keyed) {
+			w.refuse(n, ts, keyed)
+		}
+	}
+	if i != len(b) {
+		return invalid(-1, "bytes are left over behind the last record")
+	}
+	if prev > w.lastDelta {
+		return invalid(-1, "an offset delta is above the last one of the batch")
+	}
+	return nil
+}
+
+// fastRecord reads the record at b[i:]. Whatever is not the common shape, right or wrong, is left to slowRecord: ok is false then.
+// delta and ts are relative to the batch.
+func fastRecord(b []byte, i int) (end int, delta int32, ts int64, keyed, ok bool) {
+	if len(b)-i < headRoom {
+		return 0, 0, 0, false, false
+	}
+	h := (*[headRoom]byte)(b[i:])
+	length, j := uint32(h[0]), 1
+	if length >= 0x80 {
+		if h[1] >= 0x80 {
+			return 0, 0, 0, false, false
+		}
+		length, j = length&0x7f|uint32(h[1])<<7, 2
+	}
+	end = i + j + int(length>>1)
+	if length&1 != 0 || end > len(b) {
+		return 0, 0, 0, false, false
+	}
+	j++ // attributes: no bit has a meaning yet
+	t := uint32(h[j&15])
+	j++
+	if t >= 0x80 {
+		c := uint32(h[j&15])
+		j++
+		t = t&0x7f | c<<7
+		if c >= 0x80 {
+			c = uint32(h[j&15])
+			j++
+			if c >= 0x80 {
+				return 0, 0, 0, false, false
+			}
+			t = t&0x3fff | c<<14
+		}
+	}
+	o := uint32(h[j&15])
+	j++
+	if o >= 0x80 {
+		c := uint32(h[j&15])
+		j++
+		o = o&0x7f | c<<7
+		if c >= 0x80 {
+			c = uint32(h[j&15])
+			j++
+			if c >= 0x80 {
+				return 0, 0, 0, false, false
+			}
+			o = o&0x3fff | c<<14
+		}
+	}
+	k := uint32(h[j&15])
+	j++
+	if k >= 0x80 {
+		c := uint32(h[j&15])
+		j++
+		if c >= 0x80 {
+			return 0, 0, 0, false, false
+		}
+		k = k&0x7f | c<<7
+	}
+	j += i
+	keyed = k&1 == 0
+	if keyed {
+		j += int(k >> 1)
+	} else if k != 1 {
+		return 0, 0, 0, false, false
+	}
+	if j+3 > end { // room for a value length of two bytes and a header count: a smaller record is slow
+		return 0, 0, 0, false, false
+	}
+	v := uint32(b[j])
+	j++
+	if v >= 0x80 {
+		c := uint32(b[j])
+		j++
+		if c >= 0x80 {
+			return 0, 0, 0, false, false
+		}
+		v = v&0x7f | c<<7
+	}
+	j += int(v >> 1)
+	if v&1 != 0 || j+1 != end || b[j] != 0 {
+		return 0, 0, 0, false, false
+	}
+	return end, int32(o >> 1), int64(t>>1) ^ -int64(t&1), keyed, o&1 == 0
+}
+
+// slowRecord reads any record, or says what is wrong with it.
+func slowRecord(b []byte, i int) (end int, delta int32, ts int64, keyed bool, err error) {
+	r := reader{b: b, i: i}
+	length := r.varint32()
+	if r.bad || length < 0 || int(length) > len(b)-r.i {
+		return 0, 0, 0, false, errLength
+	}
+	end = r.i + int(length)
+	r.b = b[:end]
+	r.skip(1)
+	ts = r.varint64()
+	delta = r.varint32()
+	keyed = r.field()
+	r.field()
+	headers := r.varint32()
+	if headers < 0 || int(headers) > (end-r.i)/2 { // two bytes are the least that a header takes
+		return 0, 0, 0, false, errHeaders
+	}
+	for ; headers > 0; headers-- {
+		if !r.field() { // a header's key is never null
+			r.bad = true
+		}
+		r.field()
+	}
+	if r.bad || r.i != end {
+		return 0, 0, 0, false, errFields
+	}
+	return end, delta, ts, keyed, nil
+}
+
+// fault makes the error of record n of this batch.
+func (w *walk) fault(n int32, err error) error { return invalid(w.base+n, err.Error()) }
+
+// refuse notes a record that the topic does not want.
+func (w *walk) refuse(n int32, ts int64, keyed bool) {
+	if w.noTimes {
+		return
+	}
+	if (ts < w.low || ts > w.high) && ts != NoTimestamp && len(w.badTimes) < maxRecordErrors {
+		msg := fmt.Sprintf("Timestamp %d of message with offset %d is out of range. The timestamp should be within [%d, %d]", ts, n, w.low, w.high)
+		w.badTimes = append(w.badTimes, RecordError{Index: w.base + n, Msg: msg})
+	}
+	if w.requireKeys && !keyed && len(w.badKeys) < maxRecordErrors {
+		w.badKeys = append(w.badKeys, RecordError{Index: w.base + n, Msg: "Compacted topic cannot accept message without key."})
+	}
+}
