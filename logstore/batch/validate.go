@@ -62,7 +62,7 @@ func Validate(records []byte, lim Limits, out *Info) error {
 	if len(records) == 0 {
 		return invalid(-1, "no record batch")
 	}
-	c := check{lim: &lim, out: out}
+	c := check{lim: lim, out: out}
 	c.setBounds()
 	for pos := 0; pos < len(records); {
 		if pos > 0 && !lim.AllowMany {
@@ -79,7 +79,7 @@ func Validate(records []byte, lim Limits, out *Info) error {
 
 // check is one run of Validate.
 type check struct {
-	lim  *Limits
+	lim  Limits
 	out  *Info
 	walk walk
 }
