@@ -1,0 +1,97 @@
+package wire
+
+// Code is a Kafka error code.
+type Code int16
+
+// Error codes by their names in the protocol.
+const (
+	UnknownServerError           Code = -1
+	None                         Code = 0
+	OffsetOutOfRange             Code = 1
+	CorruptMessage               Code = 2
+	UnknownTopicOrPartition      Code = 3
+	InvalidFetchSize             Code = 4
+	LeaderNotAvailable           Code = 5
+	NotLeaderOrFollower          Code = 6
+	RequestTimedOut              Code = 7
+	BrokerNotAvailable           Code = 8
+	ReplicaNotAvailable          Code = 9
+	MessageTooLarge              Code = 10
+	StaleControllerEpoch         Code = 11
+	OffsetMetadataTooLarge       Code = 12
+	NetworkException             Code = 13
+	CoordinatorLoadInProgress    Code = 14
+	CoordinatorNotAvailable      Code = 15
+	NotCoordinator               Code = 16
+	InvalidTopicException        Code = 17
+	RecordListTooLarge           Code = 18
+	NotEnoughReplicas            Code = 19
+	NotEnoughReplicasAfterAppend Code = 20
+	InvalidRequiredAcks          Code = 21
+	IllegalGeneration            Code = 22
+	InconsistentGroupProtocol    Code = 23
+	InvalidGroupID               Code = 24
+	UnknownMemberID              Code = 25
+	InvalidSessionTimeout        Code = 26
+	RebalanceInProgress          Code = 27
+	InvalidCommitOffsetSize      Code = 28
+	TopicAuthorizationFailed     Code = 29
+	GroupAuthorizationFailed     Code = 30
+	ClusterAuthorizationFailed   Code = 31
+	InvalidTimestamp             Code = 32
+	UnsupportedSaslMechanism     Code = 33
+	IllegalSaslState             Code = 34
+	UnsupportedVersion           Code = 35
+	TopicAlreadyExists           Code = 36
+	InvalidPartitions            Code = 37
+	InvalidReplicationFactor     Code = 38
+	InvalidReplicaAssignment     Code = 39
+	InvalidConfig                Code = 40
+	NotController                Code = 41
+	InvalidRequest               Code = 42
+	UnsupportedForMessageFormat  Code = 43
+	PolicyViolation              Code = 44
+	OutOfOrderSequenceNumber     Code = 45
+	DuplicateSequenceNumber      Code = 46
+	InvalidProducerEpoch         Code = 47
+	InvalidTxnState              Code = 48
+	InvalidProducerIDMapping     Code = 49
+	InvalidTransactionTimeout    Code = 50
+	ConcurrentTransactions       Code = 51
+	TransactionCoordinatorFenced Code = 52
+	TransactionalIDAuthorization Code = 53
+	SecurityDisabled             Code = 54
+	OperationNotAttempted        Code = 55
+	KafkaStorageError            Code = 56
+	LogDirNotFound               Code = 57
+	SaslAuthenticationFailed     Code = 58
+	UnknownProducerID            Code = 59
+	ReassignmentInProgress       Code = 60
+	NonEmptyGroup                Code = 68
+	GroupIDNotFound              Code = 69
+	FetchSessionIDNotFound       Code = 70
+	InvalidFetchSessionEpoch     Code = 71
+	ListenerNotFound             Code = 72
+	TopicDeletionDisabled        Code = 73
+	FencedLeaderEpoch            Code = 74
+	UnknownLeaderEpoch           Code = 75
+	UnsupportedCompressionType   Code = 76
+	StaleBrokerEpoch             Code = 77
+	OffsetNotAvailable           Code = 78
+	MemberIDRequired             Code = 79
+	PreferredLeaderNotAvailable  Code = 80
+	GroupMaxSizeReached          Code = 81
+	FencedInstanceID             Code = 82
+	EligibleLeadersNotAvailable  Code = 83
+	ElectionNotNeeded            Code = 84
+	NoReassignmentInProgress     Code = 85
+	GroupSubscribedToTopic       Code = 86
+	InvalidRecord                Code = 87
+	UnstableOffsetCommit         Code = 88
+	ThrottlingQuotaExceeded      Code = 89
+	ProducerFenced               Code = 90
+	InvalidUpdateVersion         Code = 95
+	UnknownTopicID               Code = 100
+	InconsistentTopicID          Code = 103
+	UnknownSubscriptionID        Code = 117
+)
