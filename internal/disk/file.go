@@ -1,0 +1,162 @@
+package disk
+
+import (
+	"io"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// File is an open file: a descriptor that Go's netpoller never sees. Its methods block; shards use a Disk. A File is used by one Disk at a time.
+type File struct {
+	fd   int
+	path string
+	dev  uint64 // device, by which the backends tell directories on different disks apart
+
+	// One operation in flight per file on the portable backend; guarded by being on the Disk's thread.
+	busy    bool
+	waiting opList
+}
+
+// NewFile wraps a descriptor that the caller gives away.
+func NewFile(fd int, path string) *File {
+	f := &File{fd: fd, path: path}
+	if st, err := f.stat(); err == nil {
+		f.dev = uint64(st.Dev)
+	}
+	return f
+}
+
+// Fd is the descriptor, for sendfile; it stays the File's.
+func (f *File) Fd() int { return f.fd }
+
+// Path is the name it was opened by.
+func (f *File) Path() string { return f.path }
+
+func (f *File) fail(op string, err error) error { return &Error{Op: op, Path: f.path, Err: err} }
+
+// Size asks the kernel for the length.
+func (f *File) Size() (int64, error) {
+	st, err := f.stat()
+	if err != nil {
+		return 0, f.fail("fstat", err)
+	}
+	return st.Size, nil
+}
+
+func (f *File) stat() (unix.Stat_t, error) {
+	var st unix.Stat_t
+	err := retryInterrupted(func() error { return unix.Fstat(f.fd, &st) })
+	return st, err
+}
+
+// ReadAt implements io.ReaderAt.
+func (f *File) ReadAt(b []byte, off int64) (int, error) {
+	done := 0
+	for done < len(b) {
+		n, err := unix.Pread(f.fd, b[done:], off+int64(done))
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return done, f.fail("read", err)
+		}
+		if n == 0 {
+			return done, io.EOF
+		}
+		done += n
+	}
+	return done, nil
+}
+
+// WriteAt implements io.WriterAt; short writes are continued.
+func (f *File) WriteAt(b []byte, off int64) (int, error) {
+	done := 0
+	for done < len(b) {
+		n, err := unix.Pwrite(f.fd, b[done:], off+int64(done))
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return done, f.fail("write", err)
+		}
+		if n == 0 {
+			return done, f.fail("write", ErrNoProgress)
+		}
+		done += n
+	}
+	return done, nil
+}
+
+// Truncate sets the length. Never on a file that sendfile has sent from: queued pages are sent by reference.
+func (f *File) Truncate(n int64) error {
+	err := retryInterrupted(func() error { return unix.Ftruncate(f.fd, n) })
+	if err != nil {
+		return f.fail("truncate", err)
+	}
+	return nil
+}
+
+// Sync is fsync. An error is final: the kernel may have marked the lost pages clean, so a second call would lie.
+func (f *File) Sync() error {
+	if err := unix.Fsync(f.fd); err != nil {
+		return f.fail("fsync", err)
+	}
+	return nil
+}
+
+// DataSync is fdatasync where there is one. An error is final, as with Sync.
+func (f *File) DataSync() error {
+	if err := dataSync(f.fd); err != nil {
+		return f.fail("fdatasync", err)
+	}
+	return nil
+}
+
+// Fallocate reserves blocks for the first n bytes without changing the length. A file system that cannot is not an error.
+func (f *File) Fallocate(n int64) error {
+	err := retryInterrupted(func() error { return reserve(f.fd, n) })
+	if err != nil && err != unix.EOPNOTSUPP && err != unix.ENOSYS {
+		return f.fail("fallocate", err)
+	}
+	return nil
+}
+
+// DropCache tells the kernel that a range will not be needed soon; dirty pages stay.
+func (f *File) DropCache(off, n int64) error {
+	if err := dropCache(f.fd, off, n); err != nil {
+		return f.fail("fadvise", err)
+	}
+	return nil
+}
+
+// AdviseRandom turns the kernel's own read-ahead off. Without it a read near the end of what ReadAhead loaded starts the next load by itself,
+// and a sendfile that meets those half-loaded pages waits for the disk on the loop.
+func (f *File) AdviseRandom() error {
+	if err := adviseRandom(f.fd); err != nil {
+		return f.fail("fadvise", err)
+	}
+	return nil
+}
+
+// Close gives the descriptor back.
+func (f *File) Close() error {
+	if f.fd < 0 {
+		return f.fail("close", ErrClosed)
+	}
+	fd := f.fd
+	f.fd = -1
+	// EINTR from close has closed the descriptor on Linux: a second call could close somebody else's.
+	if err := unix.Close(fd); err != nil && err != unix.EINTR {
+		return f.fail("close", err)
+	}
+	return nil
+}
+
+func retryInterrupted(call func() error) error {
+	for {
+		if err := call(); err != syscall.EINTR {
+			return err
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package disk
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// osFS is the machine's file system.
+type osFS struct{}
+
+// OS returns the machine's file system.
+func OS() FS { return osFS{} }
+
+const (
+	dirPerm  = 0o755
+	filePerm = 0o644
+)
+
+func (osFS) OpenFile(path string, flag int, perm fs.FileMode) (*File, error) {
+	for {
+		fd, err := unix.Open(path, flag|unix.O_CLOEXEC, uint32(perm.Perm()))
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return nil, &Error{Op: "open", Path: path, Err: err}
+		}
+		return NewFile(fd, path), nil
+	}
+}
+
+func (osFS) Mkdir(path string) error    { return wrap("mkdir", path, os.Mkdir(path, dirPerm)) }
+func (osFS) MkdirAll(path string) error { return wrap("mkdir", path, os.MkdirAll(path, dirPerm)) }
+func (osFS) Rename(oldPath, newPath string) error {
+	return wrap("rename", oldPath, os.Rename(oldPath, newPath))
+}
+func (osFS) Remove(path string) error    { return wrap("remove", path, os.Remove(path)) }
+func (osFS) RemoveAll(path string) error { return wrap("remove", path, os.RemoveAll(path)) }
+
+func (osFS) ReadDir(path string) ([]fs.DirEntry, error) {
+	entries, err := os.ReadDir(path)
+	return entries, wrap("readdir", path, err)
+}
+
+func (osFS) Stat(path string) (fs.FileInfo, error) {
+	info, err := os.Stat(path)
+	return info, wrap("stat", path, err)
+}
+
+func (osFS) ReadFile(path string) ([]byte, error) {
+	b, err := os.ReadFile(path)
+	return b, wrap("read", path, err)
+}
+
+func (o osFS) WriteFileAtomic(path string, b []byte) error {
+	temp := path + ".tmp"
+	f, err := o.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, filePerm)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(b, 0)
+	if err == nil {
+		err = f.Sync()
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = o.Rename(temp, path)
+	}
+	if err != nil {
+		_ = os.Remove(temp)
+		return err
+	}
+	return o.SyncDir(filepath.Dir(path))
+}
+
+func (o osFS) SyncDir(path string) error {
+	f, err := o.OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	err = f.Sync()
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+func (o osFS) Lock(path string) (io.Closer, error) {
+	f, err := o.OpenFile(path, os.O_CREATE|os.O_RDWR, filePerm)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		err = unix.Flock(f.Fd(), unix.LOCK_EX|unix.LOCK_NB)
+		if err != unix.EINTR {
+			break
+		}
+	}
+	if err == nil {
+		return f, nil
+	}
+	_ = f.Close()
+	if err == unix.EWOULDBLOCK {
+		err = ErrLocked
+	}
+	return nil, &Error{Op: "lock", Path: path, Err: err}
+}
+
+func (osFS) Free(path string) (free, total int64, err error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(path, &s); err != nil {
+		return 0, 0, &Error{Op: "statfs", Path: path, Err: err}
+	}
+	return int64(s.Bavail) * int64(s.Bsize), int64(s.Blocks) * int64(s.Bsize), nil
+}
+
+// wrap turns the os package's errors into *Error, keeping fs.ErrNotExist and the errno reachable.
+func wrap(op, path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var pathErr *fs.PathError
+	var linkErr *os.LinkError
+	switch {
+	case errors.As(err, &pathErr):
+		return &Error{Op: op, Path: pathErr.Path, Err: pathErr.Err}
+	case errors.As(err, &linkErr):
+		return &Error{Op: op, Path: linkErr.Old, Err: linkErr.Err}
+	}
+	return &Error{Op: op, Path: path, Err: err}
+}
