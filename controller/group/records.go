@@ -1,6 +1,7 @@
 package group
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 
@@ -166,7 +167,8 @@ func DecodeGroupValue(b []byte) (GroupValue, error) {
 		g.Members = append(g.Members, GroupValueMember{
 			MemberID: m.MemberID, Instance: m.InstanceID, ClientID: m.ClientID, ClientHost: m.ClientHost,
 			RebalanceMs: m.RebalanceTimeoutMillis, SessionMs: m.SessionTimeoutMillis,
-			Subscription: m.Subscription, Assignment: m.Assignment,
+			// kmsg's bytes are views of b.
+			Subscription: bytes.Clone(m.Subscription), Assignment: bytes.Clone(m.Assignment),
 		})
 	}
 	return g, nil
