@@ -1,0 +1,314 @@
+// Produce, versions 3 to 13 (advertised from 0: librdkafka wants that before it compresses,
+// KAFKA-18659; 0 to 2 are answered UNSUPPORTED_VERSION until the old formats are served).
+//
+//   - acks 0 answers nothing and closes the connection when a partition refused, as Kafka does;
+//     1 and -1 answer after the write; any other value is INVALID_REQUIRED_ACKS.
+//   - The connection's shard checks CRC, sizes and records; the owner's shard checks epoch and sequence.
+//   - A large compressed batch is checked in a pool; what the connection sent behind it waits.
+//   - A partition that is assigned here but not open yet waits up to the request's timeout (C-71).
+//   - Transactional batches are taken as idempotent ones; transactions come later.
+
+package api
+
+import (
+	"errors"
+
+	"github.com/pelton-broker/pelton/controller/meta"
+	"github.com/pelton-broker/pelton/logstore"
+	"github.com/pelton-broker/pelton/logstore/batch"
+	"github.com/pelton-broker/pelton/netpoll"
+	"github.com/pelton-broker/pelton/reactor"
+	"github.com/pelton-broker/pelton/reactor/wire"
+)
+
+const keyProduce = 0
+
+// errAcksZero closes a connection that asked for no answers when there is an error to tell.
+var errAcksZero = errors.New("api: a partition refused records of a producer with acks=0")
+
+// produce is one request under way. It is reused by its shard.
+type produce struct {
+	slot    slot
+	sess    *Session
+	local   *Local
+	frame   netpoll.Frame
+	version int16
+	corr    int32
+	startNs int64
+	req     wire.ProduceRequest
+	parts   []producePart
+	left    int
+	failed  bool
+	// held: what the connection sent behind this request waits for it.
+	held   bool
+	out    wire.Writer
+	parked parked
+}
+
+// producePart is one partition's share; it travels to the owner's shard and back.
+type producePart struct {
+	append logstore.Append
+	info   batch.Info
+	req    *produce
+	host   *Hosted
+	topic  *topicRoute
+	back   bool
+	res    wire.ProduceResult
+}
+
+func (l *Local) takeProduce() *produce {
+	if n := len(l.freeProduce); n > 0 {
+		p := l.freeProduce[n-1]
+		l.freeProduce = l.freeProduce[:n-1]
+		return p
+	}
+	p := &produce{local: l}
+	p.parked.req = p
+	p.parked.timer.Fire = p.parked.fire
+	return p
+}
+
+// onProduce takes a Produce request on its connection's shard.
+func (b *Broker) onProduce(s *Session, f netpoll.Frame, h wire.Header, body *wire.Reader) {
+	l := s.local
+	p := l.takeProduce()
+	p.sess, p.frame, p.version, p.corr, p.startNs, p.failed = s, f, h.Version, h.Corr, l.shard.Now(), false
+	p.parked.deadline = 0
+	if err := p.req.Parse(body, h.Version); err != nil {
+		p.free()
+		b.refuse(s, h, err)
+		return
+	}
+	s.enter(&p.slot, p)
+	if cap(p.parts) < len(p.req.Parts) {
+		p.parts = make([]producePart, len(p.req.Parts))
+	}
+	p.parts = p.parts[:len(p.req.Parts)]
+	p.start()
+}
+
+// start routes and checks every partition, then sends each to its owner.
+func (p *produce) start() {
+	route := p.local.broker.route.Load()
+	p.left = len(p.parts) + 1 // one for this function: nothing ends before all have left
+	heavy := false
+	for i := range p.parts {
+		part := &p.parts[i]
+		part.req, part.back = p, false
+		part.res = wire.ProduceResult{Index: p.req.Parts[i].Index, BaseOffset: -1, LogAppendTimeMs: -1, LogStart: -1, BadRecord: -1}
+		if code := p.locate(part, i, route); code != wire.None {
+			part.res.Err = int16(code)
+			continue
+		}
+		heavy = heavy || tooHeavy(p.req.Parts[i].Records)
+	}
+	if p.assignedNotOpen(route) && p.park() {
+		return
+	}
+	if heavy && p.checkElsewhere() {
+		return
+	}
+	for i := range p.parts {
+		if part := &p.parts[i]; part.res.Err == 0 {
+			part.check(p.req.Parts[i].Records, p.local.shard.WallMs())
+		}
+	}
+	p.dispatch()
+}
+
+// heavyBytes is the size from which a compressed batch is checked off the shards (design 2.3).
+const heavyBytes = 16 << 10
+
+// tooHeavy tells whether checking the records would hold up the shard.
+func tooHeavy(records []byte) bool {
+	if len(records) <= heavyBytes {
+		return false
+	}
+	h, err := batch.ParseHeader(records)
+	return err == nil && h.Codec() != batch.None
+}
+
+// locate finds the partition's topic and log.
+func (p *produce) locate(part *producePart, i int, route *Route) wire.Code {
+	t := &p.req.Topics[p.req.Parts[i].Topic]
+	part.host, part.topic = nil, nil
+	switch {
+	case p.req.Acks < -1 || p.req.Acks > 1:
+		return wire.InvalidRequiredAcks
+	case p.version >= 13:
+		if part.topic = route.byID[meta.ID(t.ID)]; part.topic == nil {
+			return wire.UnknownTopicID
+		}
+	default:
+		if part.topic = route.byName(t.Name); part.topic == nil {
+			return wire.UnknownTopicOrPartition
+		}
+	}
+	if part.host = part.topic.host(part.res.Index); part.host == nil {
+		return part.topic.missing(part.res.Index, p.local.broker.Options().BrokerID)
+	}
+	return wire.None
+}
+
+// check validates the records on the connection's shard or in the pool.
+func (part *producePart) check(records []byte, nowMs int64) {
+	lim := part.topic.limits
+	lim.NowMs = nowMs
+	lim.RefuseZstd = part.req.version < 7
+	if err := batch.Validate(records, lim, &part.info); err != nil {
+		part.fail(err)
+	}
+}
+
+func (part *producePart) fail(err error) {
+	part.res.Err = int16(codeOf(err))
+	part.res.Message = messageOf(err)
+	var bad *batch.InvalidRecordError
+	if errors.As(err, &bad) {
+		part.res.BadRecord = int32(bad.Index)
+	}
+}
+
+// dispatch sends every partition that passed to its owner.
+func (p *produce) dispatch() {
+	l := p.local
+	for i := range p.parts {
+		part := &p.parts[i]
+		if part.res.Err != 0 {
+			p.partDone(part)
+			continue
+		}
+		a := &part.append
+		a.Bytes, a.Info, a.Owner = p.req.Parts[i].Records, &part.info, part
+		if part.host.shard == l.shard {
+			part.submit(l)
+		} else {
+			l.shard.Send(part.host.shard, part)
+		}
+	}
+	if p.held {
+		p.held = false
+		p.sess.lower()
+	}
+	p.oneLess()
+}
+
+// Deliver implements reactor.Message: on the owner's shard on the way out, on the connection's on the way back.
+func (part *producePart) Deliver(s *reactor.Shard) {
+	if part.back {
+		part.req.partDone(part)
+		return
+	}
+	part.submit(localOf(s))
+}
+
+// submit hands the records to the log, on the owner's shard.
+func (part *producePart) submit(l *Local) {
+	h, a := part.host, &part.append
+	if code := h.admits(part.req.req.Acks); code != wire.None {
+		part.res.Err = int16(code)
+		part.home(l)
+		return
+	}
+	a.LeaderEpoch, a.AppendTimeMs, a.Durable = h.role.Epoch(), l.shard.WallMs(), h.durable
+	h.Log.Append(a)
+	l.touch(h)
+}
+
+// admits tells whether the partition takes records now.
+func (h *Hosted) admits(acks int16) wire.Code {
+	if h.gone {
+		return wire.UnknownTopicOrPartition
+	}
+	return codeOf(h.role.Admits(acks == -1, h.minISR))
+}
+
+// appended implements appendOwner, on the owner's shard.
+func (part *producePart) appended(l *Local, h *Hosted, a *logstore.Append) {
+	if a.Err != nil {
+		part.fail(a.Err)
+	} else {
+		part.res.BaseOffset, part.res.LogStart = a.Base, a.LogStart
+		part.res.LogAppendTimeMs = a.LogAppendTime
+		l.countAppend(h, a)
+	}
+	part.home(l)
+}
+
+// home brings the partition's result back to the connection's shard.
+func (part *producePart) home(l *Local) {
+	if part.req.local == l {
+		part.req.partDone(part)
+		return
+	}
+	part.back = true
+	l.shard.Reply(part.req.local.shard, part)
+}
+
+func (p *produce) partDone(part *producePart) {
+	if part.res.Err != 0 {
+		p.failed = true
+	}
+	p.oneLess()
+}
+
+func (p *produce) oneLess() {
+	if p.left--; p.left == 0 {
+		p.local.observe(keyProduce, p.local.shard.Now()-p.startNs)
+		p.sess.settle(&p.slot)
+	}
+}
+
+// send implements reply.
+func (p *produce) send(s *Session) {
+	switch {
+	case p.req.Acks != 0:
+		p.encode()
+		copy(s.conn.Out().Append(len(p.out.B)), p.out.B)
+	case p.failed:
+		s.conn.Close(errAcksZero)
+	}
+	p.free()
+}
+
+func (p *produce) encode() {
+	w := &p.out
+	w.B = w.B[:0]
+	wire.ProduceHead(w, p.version, p.corr, len(p.req.Topics))
+	for i := range p.req.Topics {
+		t := &p.req.Topics[i]
+		wire.ProduceTopicHead(w, p.version, t.Name, t.ID, t.Count)
+		for j := t.First; j < t.First+t.Count; j++ {
+			wire.ProducePartition(w, p.version, &p.parts[j].res)
+		}
+		wire.ProduceTopicTail(w, p.version)
+	}
+	wire.ProduceTail(w, p.version, 0, 0)
+}
+
+// drop implements reply.
+func (p *produce) drop(*Session) { p.free() }
+
+// abandon implements reply: appends under way end by themselves; one that waits for its partition ends now.
+func (p *produce) abandon(*Session) {
+	if p.parked.waiting {
+		p.local.unpark(&p.parked)
+		for i := range p.parts {
+			p.parts[i].res.Err = int16(wire.RequestTimedOut)
+		}
+		p.dispatch()
+	}
+}
+
+// free gives the frame back to the arena and the request to its shard.
+func (p *produce) free() {
+	if p.frame.Buf != nil {
+		p.frame.Buf.Release()
+	}
+	p.frame, p.sess = netpoll.Frame{}, nil
+	for i := range p.parts {
+		p.parts[i].append.Bytes, p.parts[i].host, p.parts[i].topic = nil, nil, nil
+		p.parts[i].res.Message = ""
+	}
+	p.local.freeProduce = append(p.local.freeProduce, p)
+}

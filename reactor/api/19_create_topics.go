@@ -1,0 +1,93 @@
+// CreateTopics, versions 0 to 7.
+//
+//   - Every name twice in one request is INVALID_REQUEST for that name; the others are made.
+//   - -1 for partitions and replication factor means the broker's defaults from version 4 on; before, it is refused
+//     unless an assignment is given.
+//   - From version 5 the answer tells the partitions, the factor and the effective configuration, from 7 the topic id.
+//   - validate_only (from 1) checks everything and makes nothing.
+//   - The answer comes when the new partitions take writes.
+
+package api
+
+import (
+	"context"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/pelton-broker/pelton/controller/run"
+	"github.com/pelton-broker/pelton/reactor/wire"
+)
+
+func (b *Broker) createTopics(r *Request) {
+	req := r.Msg.(*kmsg.CreateTopicsRequest)
+	resp := kmsg.NewPtrCreateTopicsResponse()
+	count := map[string]int{}
+	for i := range req.Topics {
+		count[req.Topics[i].Topic]++
+	}
+	done := map[string]bool{}
+	for i := range req.Topics {
+		t := &req.Topics[i]
+		if done[t.Topic] {
+			continue
+		}
+		done[t.Topic] = true
+		rt := kmsg.NewCreateTopicsResponseTopic()
+		rt.Topic, rt.NumPartitions, rt.ReplicationFactor = t.Topic, -1, -1
+		if count[t.Topic] > 1 {
+			rt.ErrorCode = int16(wire.InvalidRequest)
+			rt.ErrorMessage = kmsg.StringPtr("the request names this topic more than once")
+		} else {
+			b.createTopic(r.Version, req.ValidateOnly, t, &rt)
+		}
+		resp.Topics = append(resp.Topics, rt)
+	}
+	r.Reply(resp)
+}
+
+func (b *Broker) createTopic(version int16, validate bool, t *kmsg.CreateTopicsRequestTopic, rt *kmsg.CreateTopicsResponseTopic) {
+	spec, err := createSpec(version, validate, t)
+	if err == nil {
+		var made run.CreatedTopic
+		if made, err = b.cluster.CreateTopic(context.Background(), spec); err == nil {
+			rt.TopicID, rt.NumPartitions, rt.ReplicationFactor = made.ID, made.Partitions, int16(made.ReplicationFactor)
+			if version >= 5 {
+				rt.Configs = b.createdConfigs(made.Config)
+			}
+			return
+		}
+	}
+	rt.ErrorCode = int16(codeOf(err))
+	rt.ErrorMessage = kmsg.StringPtr(messageOf(err))
+}
+
+func createSpec(version int16, validate bool, t *kmsg.CreateTopicsRequestTopic) (run.CreateTopicSpec, error) {
+	spec := run.CreateTopicSpec{Name: t.Topic, Partitions: t.NumPartitions, ReplicationFactor: int32(t.ReplicationFactor), ValidateOnly: validate}
+	if len(t.ReplicaAssignment) > 0 {
+		spec.Assignment = map[int32][]int32{}
+		for _, a := range t.ReplicaAssignment {
+			if _, twice := spec.Assignment[a.Partition]; twice {
+				return spec, refusal(run.ErrInvalidReplicaAssignment, "partition %d is assigned twice", a.Partition)
+			}
+			spec.Assignment[a.Partition] = a.Replicas
+		}
+	}
+	if version < 4 && spec.Assignment == nil {
+		if spec.Partitions == -1 {
+			return spec, refusal(run.ErrInvalidPartitions, "the number of partitions must be above 0")
+		}
+		if spec.ReplicationFactor == -1 {
+			return spec, refusal(run.ErrInvalidReplicationFactor, "the replication factor must be above 0")
+		}
+	}
+	if len(t.Configs) > 0 {
+		spec.Config = map[string]string{}
+	}
+	for _, c := range t.Configs {
+		if c.Value == nil {
+			return spec, refusal(run.ErrInvalidConfig, "the value of %s is null", c.Name)
+		}
+		spec.Config[c.Name] = *c.Value
+	}
+	return spec, nil
+}

@@ -1,0 +1,71 @@
+// DeleteTopics, versions 0 to 6; from 6 by name or id.
+//
+//   - delete.topic.enable=false: TOPIC_DELETION_DISABLED (INVALID_REQUEST below version 3).
+//   - An unknown name is UNKNOWN_TOPIC_OR_PARTITION, an unknown id UNKNOWN_TOPIC_ID; a name together with an id, or
+//     the same topic twice, is INVALID_REQUEST.
+//   - The answer comes when the topic is out of the metadata; its directories are renamed at once and removed later.
+
+package api
+
+import (
+	"context"
+	"errors"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/pelton-broker/pelton/controller/meta"
+	"github.com/pelton-broker/pelton/controller/run"
+	"github.com/pelton-broker/pelton/reactor/wire"
+)
+
+func (b *Broker) deleteTopics(r *Request) {
+	req := r.Msg.(*kmsg.DeleteTopicsRequest)
+	if r.Version <= 5 {
+		for _, name := range req.TopicNames {
+			t := kmsg.NewDeleteTopicsRequestTopic()
+			t.Topic = kmsg.StringPtr(name)
+			req.Topics = append(req.Topics, t)
+		}
+	}
+	resp := kmsg.NewPtrDeleteTopicsResponse()
+	seen := map[string]bool{}
+	for i := range req.Topics {
+		rt := kmsg.NewDeleteTopicsResponseTopic()
+		rt.Topic, rt.TopicID = req.Topics[i].Topic, req.Topics[i].TopicID
+		if err := b.deleteTopic(&rt, seen); err != nil {
+			rt.ErrorCode, rt.ErrorMessage = int16(codeOf(err)), kmsg.StringPtr(messageOf(err))
+			if errors.Is(err, run.ErrTopicDeletionDisabled) && r.Version < 3 {
+				rt.ErrorCode = int16(wire.InvalidRequest)
+			}
+		}
+		resp.Topics = append(resp.Topics, rt)
+	}
+	r.Reply(resp)
+}
+
+// errUnknownTopicID is returned when no topic has an id.
+var errUnknownTopicID = errors.New("no topic has this id")
+
+func (b *Broker) deleteTopic(rt *kmsg.DeleteTopicsResponseTopic, seen map[string]bool) error {
+	id := meta.ID(rt.TopicID)
+	route := b.route.Load()
+	switch {
+	case rt.Topic != nil && !id.IsZero():
+		return refusal(run.ErrInvalidRequest, "a topic is named either by its name or by its id")
+	case rt.Topic == nil:
+		t := route.byID[id]
+		if t == nil {
+			return errUnknownTopicID
+		}
+		rt.Topic = &t.topic.Name
+	default:
+		if t := route.topics[*rt.Topic]; t != nil {
+			rt.TopicID = t.topic.ID
+		}
+	}
+	if seen[*rt.Topic] {
+		return refusal(run.ErrInvalidRequest, "the request names this topic more than once")
+	}
+	seen[*rt.Topic] = true
+	return b.cluster.DeleteTopic(context.Background(), *rt.Topic)
+}

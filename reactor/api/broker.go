@@ -1,0 +1,253 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/pelton-broker/pelton/controller/meta"
+	"github.com/pelton-broker/pelton/controller/run"
+	"github.com/pelton-broker/pelton/internal/clock"
+	"github.com/pelton-broker/pelton/internal/disk"
+	"github.com/pelton-broker/pelton/internal/task"
+	"github.com/pelton-broker/pelton/logstore"
+	"github.com/pelton-broker/pelton/netpoll"
+	"github.com/pelton-broker/pelton/perf"
+	"github.com/pelton-broker/pelton/reactor"
+	"github.com/pelton-broker/pelton/reactor/wire"
+)
+
+// ErrNotHosted is returned when a partition is not open on this broker.
+var ErrNotHosted = errors.New("api: the partition is not on this broker")
+
+// Parts are what a Broker is built from.
+type Parts struct {
+	Options Options
+	Logs    *logstore.Manager
+	Perf    *perf.Registry
+	Group   *task.Group
+	Clock   clock.Clock
+	Log     *slog.Logger
+}
+
+// Broker joins connections, logs and the cluster. It implements reactor.Hooks.
+type Broker struct {
+	table   *lookup
+	opts    atomic.Pointer[Options]
+	server  *reactor.Server
+	cluster *run.Controller
+	logs    *logstore.Manager
+	perf    *perf.Registry
+	clock   clock.Clock
+	log     *slog.Logger
+
+	// pool runs handlers that may block, checks validates large compressed batches, work carries out the logs' blocking jobs.
+	pool, checks, work *task.Pool
+
+	// route is what requests are answered from; pending is the image whose partitions are being opened.
+	route   atomic.Pointer[Route]
+	pending atomic.Pointer[meta.Image]
+	// hosts belongs to the goroutine that publishes.
+	hosts map[hostKey]*Hosted
+
+	producerIDs producerIDs
+}
+
+// hostKey names a hosted partition for ever: a topic made anew under an old name is another one.
+type hostKey struct {
+	topic     meta.ID
+	partition int32
+}
+
+// NewBroker builds a broker that knows no topic yet.
+func NewBroker(p Parts) *Broker {
+	b := &Broker{table: newLookup(Rows()), logs: p.Logs, perf: p.Perf, clock: p.Clock, log: p.Log, hosts: map[hostKey]*Hosted{}}
+	b.opts.Store(&p.Options)
+	b.route.Store(&Route{Image: &meta.Image{}, topics: map[string]*topicRoute{}, byID: map[meta.ID]*topicRoute{}})
+	b.pool = task.NewPool(p.Group, "handler", p.Options.HandlerThreads)
+	b.checks = task.NewPool(p.Group, "check", p.Options.CheckThreads)
+	b.work = task.NewPool(p.Group, "log-work", p.Options.WorkThreads)
+	return b
+}
+
+// Bind gives the broker its shards and its membership in the cluster; before the first request.
+func (b *Broker) Bind(s *reactor.Server) { b.server = s }
+
+// Join gives the broker its controller.
+func (b *Broker) Join(c *run.Controller) { b.cluster = c }
+
+// Options is the current view of the broker's options.
+func (b *Broker) Options() *Options { return b.opts.Load() }
+
+// SetOptions replaces the options; from any goroutine.
+func (b *Broker) SetOptions(o Options) { b.opts.Store(&o) }
+
+// Image is the cluster as answers may tell it: all its partitions that are ours are open.
+func (b *Broker) Image() *meta.Image { return b.route.Load().Image }
+
+// Cluster is the controller.
+func (b *Broker) Cluster() *run.Controller { return b.cluster }
+
+// OnStart implements reactor.Hooks.
+func (b *Broker) OnStart(s *reactor.Shard) error {
+	l := &Local{broker: b, shard: s, set: b.perf.Shard(s.ID), hosts: map[*logstore.Log]*Hosted{}}
+	l.fetchSessions.byID = map[int32]*fetchSession{}
+	s.State = l
+	l.armRetention()
+	return nil
+}
+
+// OnStop implements reactor.Hooks.
+func (b *Broker) OnStop(*reactor.Shard) {}
+
+// OnOpen implements reactor.Hooks.
+func (b *Broker) OnOpen(s *reactor.Shard, c *netpoll.Conn) {
+	c.User = &Session{conn: c, local: localOf(s)}
+}
+
+// OnClose implements reactor.Hooks.
+func (b *Broker) OnClose(s *reactor.Shard, c *netpoll.Conn, cause error) {
+	sess := c.User.(*Session)
+	sess.close()
+}
+
+// OnFrame implements reactor.Hooks.
+func (b *Broker) OnFrame(_ *reactor.Shard, c *netpoll.Conn, f netpoll.Frame) {
+	s := c.User.(*Session)
+	if s.barrier > 0 || len(s.held) > 0 {
+		s.held = append(s.held, f)
+		return
+	}
+	b.onFrame(s, f)
+}
+
+// OnDisk implements reactor.Hooks.
+func (b *Broker) OnDisk(s *reactor.Shard, op *disk.Op) {
+	l := localOf(s)
+	switch owner := op.Owner.(type) {
+	case *logstore.Log:
+		owner.OnDisk(op)
+		if h := l.hosts[owner]; h != nil {
+			l.touch(h)
+		}
+	case diskOwner:
+		owner.diskDone(l)
+	}
+}
+
+// OnTurn implements reactor.Hooks.
+func (b *Broker) OnTurn(s *reactor.Shard) {
+	l := localOf(s)
+	l.turnLogs()
+	l.finishWoken()
+	l.relaxPaused()
+}
+
+// onFrame takes one request in its turn.
+func (b *Broker) onFrame(s *Session, f netpoll.Frame) {
+	h, body, err := wire.ParseHeader(f.B, b.table.flexibleFrom)
+	if err != nil {
+		f.Buf.Release()
+		b.refuse(s, h, err)
+		return
+	}
+	s.local.set.AddAt(perf.Requests, int(h.Key), 1)
+	row := b.table.row(h.Key)
+	switch {
+	case row == nil || (h.Key != int16(kmsg.ApiVersions) && (h.Version < row.Min || h.Version > row.Max)):
+		f.Buf.Release()
+		b.refuse(s, h, fmt.Errorf("key %d version %d is not served", h.Key, h.Version))
+	case h.Key == keyProduce:
+		b.onProduce(s, f, h, &body)
+	case h.Key == keyFetch:
+		b.onFetch(s, f, h, &body)
+	default:
+		b.onSlow(s, f, h, &body, row)
+	}
+}
+
+// onSlow decodes a request of the slow path and runs its handler where its row says.
+func (b *Broker) onSlow(s *Session, f netpoll.Frame, h wire.Header, body *wire.Reader, row *Row) {
+	r := &Request{Key: h.Key, Version: h.Version, Corr: h.Corr, ClientID: string(h.ClientID), Principal: "User:ANONYMOUS",
+		Remote: s.conn.Remote, session: s, home: s.local.shard, startNs: s.local.shard.Now()}
+	if h.Version <= row.Max { // ApiVersions answers versions it cannot decode
+		r.Msg = kmsg.RequestForKey(h.Key)
+		r.Msg.SetVersion(h.Version)
+		if err := r.Msg.ReadFrom(body.Rest()); err != nil {
+			f.Buf.Release()
+			b.refuse(s, h, err)
+			return
+		}
+	}
+	f.Buf.Release()
+	s.enter(&r.slot, r)
+	if row.Where == OnConn {
+		r.direct = true
+		row.Handle(b, r)
+		return
+	}
+	if err := b.pool.Do(func() { row.Handle(b, r) }); err != nil {
+		s.conn.Close(err)
+	}
+}
+
+// refuse closes a connection whose request cannot be answered, with one line that says why.
+func (b *Broker) refuse(s *Session, h wire.Header, err error) {
+	s.local.set.Add(perf.BadFrames, 1)
+	b.log.Warn("request refused, connection closed", "remote", s.conn.Remote.String(), "api", h.Key, "version", h.Version,
+		"client", string(h.ClientID), "err", err.Error())
+	s.conn.Close(fmt.Errorf("%w: %w", errProtocol, err))
+}
+
+// On runs fn on the shard that owns a partition; fn gets ErrNotHosted, on the caller's goroutine, when it is not open here.
+func (b *Broker) On(topic string, partition int32, fn func(h *Hosted, err error)) {
+	t := b.route.Load().topics[topic]
+	if t == nil || t.host(partition) == nil {
+		fn(nil, fmt.Errorf("%w: %s-%d", ErrNotHosted, topic, partition))
+		return
+	}
+	h := t.host(partition)
+	h.shard.Post(&visit{host: h, fn: fn})
+}
+
+// visit is a call on a partition's shard.
+type visit struct {
+	host *Hosted
+	fn   func(h *Hosted, err error)
+}
+
+// Deliver implements reactor.Message.
+func (v *visit) Deliver(s *reactor.Shard) {
+	if v.host.gone {
+		v.fn(nil, ErrNotHosted)
+		return
+	}
+	v.fn(v.host, nil)
+	localOf(s).touch(v.host)
+}
+
+// Wait runs fn on the partition's shard and returns when it has run. For handlers in the pool.
+func (b *Broker) Wait(topic string, partition int32, fn func(h *Hosted)) error {
+	done := make(chan error, 1)
+	b.On(topic, partition, func(h *Hosted, err error) {
+		if err == nil {
+			fn(h)
+		}
+		done <- err
+	})
+	return <-done
+}
+
+// Detach lets a handler that runs on the connection's shard reply later, from anywhere.
+func (r *Request) Detach() { r.direct = false }
+
+// ToPool moves a request from the connection's shard to the pool.
+func (b *Broker) ToPool(r *Request, fn func()) {
+	r.Detach()
+	if err := b.pool.Do(fn); err != nil {
+		r.session.conn.Close(err)
+	}
+}

@@ -1,0 +1,43 @@
+package api
+
+import (
+	"github.com/pelton-broker/pelton/logstore"
+	"github.com/pelton-broker/pelton/logstore/batch"
+	"github.com/pelton-broker/pelton/reactor/coord"
+)
+
+// Options are the broker's settings as handlers need them; cmd fills them from the configuration.
+type Options struct {
+	BrokerID int32
+	// Listener is the name of the listener whose endpoints Metadata tells.
+	Listener string
+	// HandlerThreads, CheckThreads and WorkThreads are the sizes of the pools; at least 1 each.
+	HandlerThreads, CheckThreads, WorkThreads int
+
+	AutoCreateTopics         bool
+	DefaultPartitions        int32
+	DefaultReplicationFactor int32
+	OffsetsPartitions        int32
+	OffsetsReplication       int32
+	OffsetsConfig            map[string]string
+
+	// Coord are the bounds of the group coordinators.
+	Coord coord.Options
+
+	RetentionCheckMs       int64
+	FetchSessionSlots      int
+	FetchSessionEvictionMs int64
+	FetchMaxBytes          int32
+
+	// Topic works out a topic's effective options from its overrides.
+	Topic func(overrides map[string]string) TopicOptions
+}
+
+// TopicOptions are the effective settings of one topic.
+type TopicOptions struct {
+	Log    logstore.Options
+	Limits batch.Limits
+	// MinISR is min.insync.replicas. Durable: flush.messages=1, appends are acknowledged after their fdatasync.
+	MinISR  int32
+	Durable bool
+}

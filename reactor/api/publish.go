@@ -1,0 +1,177 @@
+package api
+
+import (
+	"sync"
+
+	"github.com/pelton-broker/pelton/controller/meta"
+	"github.com/pelton-broker/pelton/logstore"
+	"github.com/pelton-broker/pelton/reactor"
+	"github.com/pelton-broker/pelton/replica"
+)
+
+// Publish makes an image the one that requests are answered from. It opens the partitions that
+// are new here, tells the owners of the others what changed, and only then swaps the route, so
+// that no answer names a leader that does not take writes yet (design 2.6). It blocks; the
+// controller calls it from one goroutine, in the order of images.
+func (b *Broker) Publish(img *meta.Image) {
+	b.pending.Store(img)
+	route := &Route{Image: img, topics: make(map[string]*topicRoute, len(img.Topics)), byID: make(map[meta.ID]*topicRoute, len(img.Topics))}
+	keep := make(map[hostKey]bool, len(b.hosts))
+	var opening sync.WaitGroup
+	for _, t := range img.Topics {
+		if t.Deleting {
+			continue
+		}
+		tr := b.routeTopic(t, keep, &opening)
+		route.topics[t.Name] = tr
+		route.byID[t.ID] = tr
+	}
+	opening.Wait()
+	for _, tr := range route.topics {
+		b.settleHosts(tr)
+	}
+	b.route.Store(route)
+	b.dropGone(keep)
+	for _, s := range b.server.Shards() {
+		s.Post(routeChanged{})
+	}
+}
+
+// routeChanged tells a shard that there is a new route.
+type routeChanged struct{}
+
+// Deliver implements reactor.Message.
+func (routeChanged) Deliver(s *reactor.Shard) { localOf(s).resumeParked() }
+
+// routeTopic builds a topic's entry and starts the opening of what is new on this broker.
+func (b *Broker) routeTopic(t *meta.Topic, keep map[hostKey]bool, opening *sync.WaitGroup) *topicRoute {
+	o := b.Options().Topic(t.Config)
+	tr := &topicRoute{topic: t, hosts: make([]*Hosted, len(t.Partitions)), limits: o.Limits, options: o}
+	for i, p := range t.Partitions {
+		if !p.Hosts(b.Options().BrokerID) {
+			continue
+		}
+		key := hostKey{t.ID, p.Index}
+		keep[key] = true
+		if h := b.hosts[key]; h != nil {
+			tr.hosts[i] = h
+			continue
+		}
+		opening.Add(1)
+		open := func() {
+			defer opening.Done()
+			tr.hosts[i] = b.open(t, p, o)
+		}
+		if b.work.Do(open) != nil {
+			opening.Done()
+		}
+	}
+	return tr
+}
+
+// open opens one partition's log and gives it to its owner shard; nil when its directory fails.
+func (b *Broker) open(t *meta.Topic, p *meta.Partition, o TopicOptions) *Hosted {
+	log, err := b.logs.Open(logstore.TopicPartition{Topic: t.Name, Partition: p.Index}, t.ID, o.Log)
+	if err != nil {
+		b.log.Error("partition cannot be opened", "tp", t.Name, "partition", p.Index, "err", err.Error())
+		return nil
+	}
+	shards := b.server.Shards()
+	return &Hosted{Topic: t.Name, TopicID: t.ID, Partition: p.Index, Log: log, shard: shards[reactor.Route(t.Name, p.Index, len(shards))],
+		role: replica.NewPartition(b.Options().BrokerID, log.HighWatermark(), log.End())}
+}
+
+// settleHosts gives every partition of a topic its part of the image, on its owner, and waits for that.
+func (b *Broker) settleHosts(tr *topicRoute) {
+	var wait sync.WaitGroup
+	for i, h := range tr.hosts {
+		if h == nil {
+			continue
+		}
+		key := hostKey{tr.topic.ID, h.Partition}
+		isNew := b.hosts[key] == nil
+		b.hosts[key] = h
+		wait.Add(1)
+		h.shard.Post(&adopt{host: h, part: tr.topic.Partitions[i], options: tr.options, broker: b.Options().BrokerID, isNew: isNew, done: &wait})
+	}
+	wait.Wait()
+}
+
+// adopt tells a partition's owner what the image says of it.
+type adopt struct {
+	host    *Hosted
+	part    *meta.Partition
+	options TopicOptions
+	broker  int32
+	isNew   bool
+	done    *sync.WaitGroup
+}
+
+// Deliver implements reactor.Message.
+func (a *adopt) Deliver(s *reactor.Shard) {
+	defer a.done.Done()
+	l, h := localOf(s), a.host
+	if a.isNew {
+		h.Log.Bind(s.Disk)
+		l.hosts[h.Log] = h
+	} else {
+		h.Log.SetOptions(a.options.Log)
+	}
+	h.minISR, h.durable, h.limits = a.options.MinISR, a.options.Durable, a.options.Limits
+	change := h.role.Become(replica.State{Leader: a.part.Leader, LeaderEpoch: a.part.LeaderEpoch, ISR: a.part.ISR})
+	if change.Elected {
+		h.Log.AssignEpoch(h.role.Epoch(), h.Log.End())
+	}
+	if hw := h.role.HighWatermark(); hw > h.Log.HighWatermark() {
+		h.Log.SetHighWatermark(hw)
+	}
+	if change.Deposed {
+		l.wakeAll(h)
+		l.resign(h)
+	}
+	if change.Elected && h.Topic == offsetsTopic {
+		l.lead(h)
+	}
+	l.touch(h)
+}
+
+// wakeAll ends the wait of every ask of a partition.
+func (l *Local) wakeAll(h *Hosted) {
+	for len(h.waiters) > 0 {
+		a := h.waiters[0]
+		a.leave(l)
+		a.finish(l)
+	}
+}
+
+// dropGone closes the partitions that the image no longer places here.
+func (b *Broker) dropGone(keep map[hostKey]bool) {
+	for key, h := range b.hosts {
+		if keep[key] {
+			continue
+		}
+		delete(b.hosts, key)
+		done := make(chan struct{})
+		h.shard.Post(&leaveHost{host: h, done: done})
+		<-done
+		if err := b.logs.Delete(logstore.TopicPartition{Topic: h.Topic, Partition: h.Partition}); err != nil {
+			b.log.Error("partition cannot be removed", "tp", h.Topic, "partition", h.Partition, "err", err.Error())
+		}
+	}
+}
+
+// leaveHost takes a partition from its owner.
+type leaveHost struct {
+	host *Hosted
+	done chan struct{}
+}
+
+// Deliver implements reactor.Message.
+func (m *leaveHost) Deliver(s *reactor.Shard) {
+	l, h := localOf(s), m.host
+	h.gone = true
+	l.wakeAll(h)
+	l.resign(h)
+	delete(l.hosts, h.Log)
+	close(m.done)
+}

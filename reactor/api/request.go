@@ -1,0 +1,104 @@
+package api
+
+import (
+	"encoding/binary"
+	"net/netip"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/pelton-broker/pelton/internal/invariant"
+	"github.com/pelton-broker/pelton/reactor"
+)
+
+// Request is a request of the slow path: everything but Produce and Fetch. Its message is a copy,
+// the frame is gone.
+type Request struct {
+	Key, Version int16
+	Corr         int32
+	ClientID     string
+	Principal    string
+	Remote       netip.AddrPort
+	Listener     int
+	Msg          kmsg.Request
+
+	slot    slot
+	session *Session
+	home    *reactor.Shard
+	startNs int64
+	frame   []byte // the encoded answer; empty: none is sent
+	replied bool
+	// direct: the handler runs synchronously on the connection's shard.
+	direct bool
+}
+
+// Session gives the connection's session to handlers that run on its shard.
+func (r *Request) Session() *Session { return r.session }
+
+// Reply answers the request. It must be called exactly once, from any goroutine or shard; for
+// rows marked OnConn from within the handler.
+func (r *Request) Reply(resp kmsg.Response) {
+	resp.SetVersion(r.Version)
+	r.frame = encodeReply(r.Corr, resp, responseFlexible(r.Key, resp))
+	r.finish()
+}
+
+// ReplyAs answers in another version than the request's, as ApiVersions must for versions it does not know.
+func (r *Request) ReplyAs(version int16, resp kmsg.Response) {
+	resp.SetVersion(version)
+	r.frame = encodeReply(r.Corr, resp, responseFlexible(r.Key, resp))
+	r.finish()
+}
+
+// NoReply gives up the request's place without an answer.
+func (r *Request) NoReply() { r.finish() }
+
+func (r *Request) finish() {
+	if r.replied {
+		invariant.Broken("api: a request was answered twice", r.Key, r.Version, r.Corr)
+	}
+	r.replied = true
+	if r.direct {
+		r.settle()
+		return
+	}
+	r.home.Post(r)
+}
+
+// Deliver implements reactor.Message on the connection's shard.
+func (r *Request) Deliver(*reactor.Shard) { r.settle() }
+
+func (r *Request) settle() {
+	r.session.local.observe(r.Key, r.session.local.shard.Now()-r.startNs)
+	r.session.settle(&r.slot)
+}
+
+func (r *Request) send(s *Session) {
+	if len(r.frame) > 0 {
+		s.conn.Out().Borrow(r.frame, nothing{})
+	}
+}
+
+func (r *Request) drop(*Session)    {}
+func (r *Request) abandon(*Session) {} // its handler ends by itself and is dropped then
+
+// nothing is the releaser of memory that the collector owns.
+type nothing struct{}
+
+// Release implements netpoll.Releaser.
+func (nothing) Release() {}
+
+// responseFlexible tells whether the response header carries tags; ApiVersions' never does (KIP-511).
+func responseFlexible(key int16, resp kmsg.Response) bool {
+	return key != int16(kmsg.ApiVersions) && resp.IsFlexible()
+}
+
+func encodeReply(corr int32, resp kmsg.Response, flexible bool) []byte {
+	b := make([]byte, 8, 256)
+	binary.BigEndian.PutUint32(b[4:], uint32(corr))
+	if flexible {
+		b = append(b, 0)
+	}
+	b = resp.AppendTo(b)
+	binary.BigEndian.PutUint32(b, uint32(len(b)-4))
+	return b
+}
