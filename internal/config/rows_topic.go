@@ -1,0 +1,43 @@
+package config
+
+// topicRows are the rows of topics; Broker is the key that a topic without a value of its own falls back to.
+func topicRows() []Row {
+	return []Row{
+		{Name: "cleanup.policy", Kind: List, Default: "delete", Valid: oneOf("compact", "delete"), Update: ClusterWide, Broker: "log.cleanup.policy", Doc: "What happens to old segments: delete, compact, or both."},
+		{Name: "compression.gzip.level", Kind: Int, Default: "-1", Valid: span{min: 1, max: 9, also: -1, hasMax: true, hasAlso: true}, Update: ClusterWide, Broker: "compression.gzip.level", Doc: "Level for gzip when the broker compresses. -1: the codec's default."},
+		{Name: "compression.lz4.level", Kind: Int, Default: "9", Valid: between(1, 17), Update: ClusterWide, Broker: "compression.lz4.level", Doc: "Level for lz4 when the broker compresses."},
+		{Name: "compression.type", Kind: String, Default: "producer", Valid: oneOf("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"), Update: ClusterWide, Broker: "compression.type", Doc: "Codec that batches are stored with. producer: as they came."},
+		{Name: "compression.zstd.level", Kind: Int, Default: "3", Valid: between(-131072, 22), Update: ClusterWide, Broker: "compression.zstd.level", Doc: "Level for zstd when the broker compresses."},
+		{Name: "delete.retention.ms", Kind: Long, Default: "86400000", Valid: atLeast(0), Update: ClusterWide, Broker: "log.cleaner.delete.retention.ms", Doc: "How long a delete marker stays after cleaning."},
+		{Name: "file.delete.delay.ms", Kind: Long, Default: "60000", Valid: atLeast(0), Update: ClusterWide, Broker: "log.segment.delete.delay.ms", Doc: "Time between a segment's leaving the log and its file's unlinking."},
+		{Name: "flush.messages", Kind: Long, Default: "9223372036854775807", Valid: atLeast(1), Update: ClusterWide, Broker: "log.flush.interval.messages", Doc: "Records between two syncs. 1: every append is synced before it is acknowledged."},
+		{Name: "flush.ms", Kind: Long, Default: "9223372036854775807", Valid: atLeast(0), Update: ClusterWide, Broker: "log.flush.interval.ms", Doc: "Longest time that a record waits for a sync."},
+		{Name: "follower.replication.throttled.replicas", Kind: List, Valid: throttled{}, Update: ClusterWide, Doc: "Replicas whose fetching is throttled, as partition:broker, or *."},
+		{Name: "index.interval.bytes", Kind: Int, Default: "4096", Valid: atLeast(0), Update: ClusterWide, Broker: "log.index.interval.bytes", Doc: "Bytes of log between two entries of the sparse indexes."},
+		{Name: "leader.replication.throttled.replicas", Kind: List, Valid: throttled{}, Update: ClusterWide, Doc: "Replicas whose serving is throttled, as partition:broker, or *."},
+		{Name: "local.retention.bytes", Kind: Long, Default: "-2", Valid: atLeast(-2), Update: ClusterWide, Broker: "log.local.retention.bytes", Doc: "Tiered storage: bytes kept locally. -2: as retention.bytes."},
+		{Name: "local.retention.ms", Kind: Long, Default: "-2", Valid: atLeast(-2), Update: ClusterWide, Broker: "log.local.retention.ms", Doc: "Tiered storage: age of segments kept locally. -2: as retention.ms."},
+		{Name: "max.compaction.lag.ms", Kind: Long, Default: "9223372036854775807", Valid: atLeast(1), Update: ClusterWide, Broker: "log.cleaner.max.compaction.lag.ms", Doc: "Age above which a record's log is cleaned whatever its dirty share."},
+		{Name: "max.message.bytes", Kind: Int, Default: "1048588", Valid: atLeast(0), Update: ClusterWide, Broker: "message.max.bytes", Doc: "Largest record batch, as compressed."},
+		{Name: "message.format.version", Kind: String, Default: "3.0-IV1", Valid: version{}, Update: ClusterWide, Broker: "log.message.format.version", Effect: Inert, Doc: "Format of stored records. Since 3.0 always that of magic 2."},
+		{Name: "message.timestamp.after.max.ms", Kind: Long, Default: "9223372036854775807", Valid: atLeast(0), Update: ClusterWide, Broker: "log.message.timestamp.after.max.ms", Doc: "How far a record's time may lie after the broker's."},
+		{Name: "message.timestamp.before.max.ms", Kind: Long, Default: "9223372036854775807", Valid: atLeast(0), Update: ClusterWide, Broker: "log.message.timestamp.before.max.ms", Doc: "How far a record's time may lie before the broker's."},
+		{Name: "message.timestamp.difference.max.ms", Kind: Long, Default: "9223372036854775807", Valid: atLeast(0), Update: ClusterWide, Broker: "log.message.timestamp.difference.max.ms", Doc: "The older single limit for both; the two newer ones win."},
+		{Name: "message.timestamp.type", Kind: String, Default: "CreateTime", Valid: oneOf("CreateTime", "LogAppendTime"), Update: ClusterWide, Broker: "log.message.timestamp.type", Doc: "Whether a record keeps its producer's time or gets the time of its append."},
+		{Name: "min.cleanable.dirty.ratio", Kind: Double, Default: "0.5", Valid: between(0, 1), Update: ClusterWide, Broker: "log.cleaner.min.cleanable.ratio", Doc: "Dirty share of the log from which it is cleaned."},
+		{Name: "min.compaction.lag.ms", Kind: Long, Default: "0", Valid: atLeast(0), Update: ClusterWide, Broker: "log.cleaner.min.compaction.lag.ms", Doc: "Age below which a record is not compacted away."},
+		{Name: "min.insync.replicas", Kind: Int, Default: "1", Valid: atLeast(1), Update: ClusterWide, Broker: "min.insync.replicas", Doc: "Replicas that must have a record before acks=all is answered."},
+		{Name: "preallocate", Kind: Bool, Default: "false", Update: ClusterWide, Broker: "log.preallocate", Doc: "Whether a new segment's space is reserved at once."},
+		{Name: "remote.log.copy.disable", Kind: Bool, Default: "false", Update: ClusterWide, Effect: Inert, Doc: "Tiered storage: no further copies."},
+		{Name: "remote.log.delete.on.disable", Kind: Bool, Default: "false", Update: ClusterWide, Effect: Inert, Doc: "Tiered storage: remove remote data when it is switched off."},
+		{Name: "remote.storage.enable", Kind: Bool, Default: "false", Update: ClusterWide, Effect: Inert, Doc: "Tiered storage for this topic. Refused while the broker has none."},
+		{Name: "retention.bytes", Kind: Long, Default: "-1", Update: ClusterWide, Broker: "log.retention.bytes", Doc: "Size that each partition's log is cut back to. -1: no limit."},
+		{Name: "retention.ms", Kind: Long, Default: "604800000", Valid: atLeast(-1), Update: ClusterWide, Broker: "log.retention.ms", Doc: "Age at which a segment is removed. -1: never."},
+		{Name: "segment.bytes", Kind: Int, Default: "1073741824", Valid: atLeast(14), Update: ClusterWide, Broker: "log.segment.bytes", Doc: "A segment is closed when the next batch would make it longer than this."},
+		{Name: "segment.index.bytes", Kind: Int, Default: "10485760", Valid: atLeast(4), Update: ClusterWide, Broker: "log.index.size.max.bytes", Doc: "Size of an index; a full one closes its segment."},
+		{Name: "segment.jitter.ms", Kind: Long, Default: "0", Valid: atLeast(0), Update: ClusterWide, Broker: "log.roll.jitter.ms", Doc: "Random time taken off segment.ms, so that segments do not all close together."},
+		{Name: "segment.ms", Kind: Long, Default: "604800000", Valid: atLeast(1), Update: ClusterWide, Broker: "log.roll.ms", Doc: "Age at which a segment is closed."},
+		{Name: "unclean.leader.election.enable", Kind: Bool, Default: "false", Update: ClusterWide, Broker: "unclean.leader.election.enable", Doc: "Whether a replica that is not in sync may lead when no other is alive. It loses acknowledged records."},
+		{Name: "message.downconversion.enable", Kind: Bool, Default: "true", Update: ClusterWide, Broker: "log.message.downconversion.enable", Doc: "Whether records are converted for consumers that know only older formats."},
+	}
+}
