@@ -1,0 +1,172 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"syscall"
+	"time"
+
+	"github.com/pelton-broker/pelton/internal/task"
+)
+
+// settings are the flags.
+type settings struct {
+	pelton, floor, apache, dir, history, rows, rivals string
+	pairs                                             int
+	bytes                                             int64
+	scale                                             float64
+	verbose, keep                                     bool
+	seed                                              int64
+}
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "benchmarks:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	var s settings
+	flag.StringVar(&s.pelton, "pelton", "bin/pelton", "broker binary; empty: without it")
+	flag.StringVar(&s.floor, "floor", "bin/floor", "floor binary")
+	flag.StringVar(&s.apache, "apache", "internal/tools/apache", "script that starts Kafka")
+	flag.StringVar(&s.dir, "dir", "", "directory for all data, on the disk that is to be measured (default: a temporary one)")
+	flag.StringVar(&s.history, "history", "", "file that the record lines are appended to")
+	flag.StringVar(&s.rows, "rows", ".", "expression for the names of the rows to run")
+	flag.StringVar(&s.rivals, "rivals", "", "Kafka version to run alongside, e.g. 3.9.1")
+	flag.IntVar(&s.pairs, "pairs", 7, "rounds that count")
+	flag.Int64Var(&s.bytes, "bytes", 300_000_000, "bytes of a round")
+	flag.Float64Var(&s.scale, "scale", 1, "factor for the number of requests in rows that count requests")
+	flag.BoolVar(&s.verbose, "v", false, "print every round")
+	flag.Int64Var(&s.seed, "seed", time.Now().UnixNano(), "for the order of the rounds")
+	flag.Parse()
+	group := task.NewGroup()
+	defer group.Stop()
+	ctx, stop := signal.NotifyContext(group.Context(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if s.dir == "" {
+		dir, err := os.MkdirTemp("", "pelton-bench-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(dir)
+		s.dir = dir
+	}
+	logFile, err := os.Create(filepath.Join(s.dir, "programs.log"))
+	if err != nil {
+		return err
+	}
+	defer logFile.Close()
+	b := &bench{peltonBin: s.pelton, floorBin: s.floor, apache: s.apache, dir: s.dir, group: group, log: logFile, pairs: s.pairs, bytes: s.bytes, scale: s.scale}
+	defer b.stopAll()
+	err = b.measure(ctx, s, os.Stdout)
+	if err != nil {
+		tail(logFile.Name())
+	}
+	return err
+}
+
+// row is a line of the "must reach" list: it opens a contest for the brokers that run.
+type row struct {
+	name string
+	open func(brokers []*target) (*opened, error)
+}
+
+func (b *bench) rows() []row {
+	return []row{
+		{"produce-1m", b.produceRow("produce-1m", 1_000_000, 1000, 1.35)},
+		{"produce-1m-100b", b.produceRow("produce-1m-100b", 1_000_000, 100, 1.6)},
+		{"produce-16k", b.produceRow("produce-16k", 16_384, 1000, 2.0)},
+		{"produce-1-record", b.smallRow},
+		{"fetch-hot-1m", b.fetchRow},
+		{"durable-8-partitions", b.durableRow},
+		{"durable-group-commit", b.groupCommitRow},
+	}
+}
+
+func (b *bench) measure(ctx context.Context, s settings, out io.Writer) error {
+	want, err := regexp.Compile(s.rows)
+	if err != nil {
+		return fmt.Errorf("-rows: %w", err)
+	}
+	rng := rand.New(rand.NewSource(s.seed))
+	r := &report{base: machine(s.dir)}
+	r.base["commit"], r.base["seed"] = commit(), s.seed
+	var brokers []*target
+	if s.pelton != "" {
+		t, err := b.pelton("pelton")
+		if err != nil {
+			return err
+		}
+		r.base["disk_backend"], r.base["ring"] = t.text("disk"), t.ready["ring"]
+		brokers = append(brokers, t)
+	}
+	if s.rivals != "" {
+		t, err := b.kafka(s.rivals)
+		if err != nil {
+			return err
+		}
+		brokers = append(brokers, t)
+	}
+	for _, row := range b.rows() {
+		if !want.MatchString(row.name) {
+			continue
+		}
+		fmt.Fprintf(os.Stderr, "%s %s\n", time.Now().Format(time.TimeOnly), row.name)
+		if err := b.runRow(ctx, row, brokers, r, rng, s.verbose); err != nil {
+			return errors.Join(err, r.table(out))
+		}
+	}
+	if err := r.table(out); err != nil {
+		return err
+	}
+	if s.history != "" {
+		return r.keep(s.history)
+	}
+	return nil
+}
+
+func (b *bench) runRow(ctx context.Context, row row, brokers []*target, r *report, rng *rand.Rand, verbose bool) error {
+	o, err := row.open(brokers)
+	if o != nil {
+		defer o.close()
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", row.name, err)
+	}
+	result, err := o.run(ctx, rng, func(line string) {
+		if verbose {
+			fmt.Fprintln(os.Stderr, line)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for _, t := range brokers {
+		if err := t.dropTopic(row.name); err != nil {
+			return err
+		}
+	}
+	return r.add(o.contest, result)
+}
+
+func nowMs() int64 { return time.Now().UnixMilli() }
+
+// tail shows the end of what the programs under test said.
+func tail(path string) {
+	b, err := os.ReadFile(path)
+	if err == nil && len(b) > 0 {
+		fmt.Fprintf(os.Stderr, "the programs' own last words:\n%s\n", b[max(0, len(b)-2000):])
+	}
+}

@@ -1,0 +1,236 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/pelton-broker/pelton/internal/clock"
+	"github.com/pelton-broker/pelton/internal/task"
+)
+
+// Kind is what a workload's connections do.
+type Kind uint8
+
+// The kinds of work.
+const (
+	Produce Kind = iota
+	Fetch
+	Message // fixed-size messages to the ping-pong floor
+)
+
+// Workload is work for a number of connections, all alike.
+type Workload struct {
+	Addr         string
+	Floor        bool // Addr is a floor program, which gets the same frames
+	Kind         Kind
+	Connections  int
+	InFlight     int // closed loop: requests outstanding on each connection
+	Topic        string
+	Partitions   []int32  // produce: all connections take them in turn; fetch: connection i reads the i-th, modulo
+	OwnPartition bool     // produce: connection i writes only to the i-th, modulo
+	Leaders      []string // by partition number; empty: everything is at Addr
+	Acks         int16
+	Batch        []byte
+	Idempotent   bool
+	MaxBytes     int32 // fetch
+	MaxWaitMs    int32
+	From, To     map[int32]int64 // fetch: offsets of each partition; To missing: follow the tail
+	MessageBytes int
+	WarmNs       int64 // open loop: latencies of the first stretch are discarded
+}
+
+// Rig is the connections of a workload, ready to go: everything that allocates has happened.
+type Rig struct {
+	w     Workload
+	clk   clock.Clock
+	wires []*wire
+	loops []*loop
+	live  *live
+}
+
+// Outcome is what a run did and how long it took.
+type Outcome struct {
+	*Stats
+	Elapsed time.Duration
+}
+
+// NewRig connects and prepares.
+func NewRig(w Workload) (*Rig, error) {
+	r := &Rig{w: w, clk: clock.NewReal(), live: &live{}}
+	for i := range max(w.Connections, 1) {
+		if err := r.add(i); err != nil {
+			r.Close()
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+func (r *Rig) add(i int) error {
+	ex, addr, err := r.exchange(i)
+	if err != nil {
+		return err
+	}
+	wire, err := dial(addr)
+	if err != nil {
+		return err
+	}
+	r.wires = append(r.wires, wire)
+	l := newLoop(wire, ex, r.clk, newStats(r.w.Partitions))
+	l.live = r.live
+	r.loops = append(r.loops, l)
+	return nil
+}
+
+func (r *Rig) exchange(i int) (ex exchange, addr string, err error) {
+	w, addr := r.w, r.w.Addr
+	switch w.Kind {
+	case Message:
+		return newMessage(w.MessageBytes), addr, nil
+	case Fetch:
+		p := w.Partitions[i%len(w.Partitions)]
+		to, ok := w.To[p]
+		if !ok {
+			to = -1
+		}
+		ex, err = newFetch(FetchSpec{Topic: w.Topic, Partition: p, From: w.From[p], To: to, MaxBytes: w.MaxBytes, MinBytes: 1, MaxWaitMs: w.MaxWaitMs, Rewind: ok})
+		addr = w.leader(p)
+	case Produce:
+		mine := w.led(i)
+		addr = w.leader(mine[0])
+		spec := ProduceSpec{Topic: w.Topic, Partitions: mine, Acks: w.Acks, Batch: w.Batch, ProducerID: -1}
+		if w.Idempotent {
+			if spec.ProducerID, spec.Epoch, err = producerID(addr); err != nil {
+				return nil, "", err
+			}
+		}
+		ex, err = newProduce(spec)
+	}
+	if err == nil && w.Floor {
+		ex = &floor{exchange: ex}
+	}
+	return ex, addr, err
+}
+
+func (w Workload) leader(p int32) string {
+	if int(p) < len(w.Leaders) {
+		return w.Leaders[p]
+	}
+	return w.Addr
+}
+
+// led is the partitions of connection i: those that share a leader with its first one, from that one on.
+func (w Workload) led(i int) []int32 {
+	first := i % len(w.Partitions)
+	if w.OwnPartition {
+		return w.Partitions[first : first+1]
+	}
+	var mine []int32
+	for n := range w.Partitions {
+		p := w.Partitions[(first+n)%len(w.Partitions)]
+		if w.leader(p) == w.leader(w.Partitions[first]) {
+			mine = append(mine, p)
+		}
+	}
+	return mine
+}
+
+func producerID(addr string) (int64, int16, error) {
+	c, err := DialControl(addr)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer c.Close()
+	return c.ProducerID()
+}
+
+// Closed sends that many requests at full speed, shared evenly by the connections, and takes all
+// answers. When ctx ends the connections are cut.
+func (r *Rig) Closed(ctx context.Context, requests int64) (Outcome, error) {
+	n := int64(len(r.loops))
+	return r.run(ctx, func(i int, l *loop) error {
+		quota := requests / n
+		if int64(i) < requests%n {
+			quota++
+		}
+		quota += l.tail
+		return l.closed(max(r.w.InFlight, 1), func(sent int64) bool { return sent < quota && !ended(l.ex) })
+	})
+}
+
+// ClosedFor does the same until the time is over.
+func (r *Rig) ClosedFor(ctx context.Context, length time.Duration) (Outcome, error) {
+	until := r.clk.Mono() + int64(length)
+	return r.run(ctx, func(_ int, l *loop) error {
+		return l.closed(max(r.w.InFlight, 1), func(int64) bool { return r.clk.Mono() < until && !ended(l.ex) })
+	})
+}
+
+// Open sends perSecond requests a second in all for that long, or until ctx ends.
+func (r *Rig) Open(ctx context.Context, perSecond float64, length time.Duration) (Outcome, error) {
+	n := float64(len(r.loops))
+	interval := int64(n / perSecond * 1e9)
+	if interval < 1 {
+		return Outcome{}, fmt.Errorf("a rate of %v a second is not one", perSecond)
+	}
+	start := r.clk.Mono() + 5e6
+	return r.run(ctx, func(i int, l *loop) error {
+		l.warmUntil = start + r.w.WarmNs
+		first := start + interval*int64(i)/int64(n)
+		return l.open(first, interval, start+int64(length))
+	})
+}
+
+func ended(ex exchange) bool {
+	f, ok := ex.(*fetch)
+	return ok && f.ended
+}
+
+func (r *Rig) run(ctx context.Context, work func(i int, l *loop) error) (Outcome, error) {
+	group := task.NewGroup()
+	defer group.Stop()
+	halt := context.AfterFunc(ctx, r.abort)
+	defer halt()
+	var wg sync.WaitGroup
+	var once sync.Once
+	var cause error
+	began := time.Now()
+	for i, l := range r.loops {
+		wg.Add(1)
+		group.Go("connection", func(context.Context) {
+			defer wg.Done()
+			precise()
+			if err := work(i, l); err != nil {
+				// The others must not run on alone; what their broken sockets say is not the cause.
+				once.Do(func() { cause = fmt.Errorf("connection %d: %w", i, err) })
+				r.abort()
+			}
+		})
+	}
+	wg.Wait()
+	out := Outcome{Stats: newStats(r.w.Partitions), Elapsed: time.Since(began)}
+	for _, l := range r.loops {
+		out.Merge(l.stats)
+	}
+	if ctx.Err() != nil {
+		return out, ctx.Err()
+	}
+	return out, cause
+}
+
+// abort ends all connections; the loops come back with an error.
+func (r *Rig) abort() {
+	for _, w := range r.wires {
+		w.Abort()
+	}
+}
+
+// Close ends the connections.
+func (r *Rig) Close() {
+	for _, w := range r.wires {
+		w.Close()
+	}
+	r.wires = nil
+}
