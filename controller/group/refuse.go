@@ -10,18 +10,18 @@ import (
 // refuse answers a request that may not reach the groups: an empty id where one is needed, a partition that is
 // still loading or gone.
 func (m *Machine) refuse(in Input) (Reply, bool) {
-	err := idError(in)
-	if err == nil {
-		switch m.phase {
-		case phaseLoading:
-			err = ErrLoading
-		case phaseUnloaded:
-			err = ErrNotCoordinator
-		case phaseActive:
+	var err error
+	switch m.phase {
+	case phaseLoading:
+		err = ErrLoading
+	case phaseUnloaded:
+		err = ErrNotCoordinator
+	case phaseActive:
+		if idError(in) == nil {
 			return Reply{}, false
 		}
 	}
-	if list, ok := in.(*List); ok && err != nil {
+	if list, ok := in.(*List); ok {
 		// A list is of what is known so far, with the error beside it.
 		return Reply{To: list.To, Answer: m.list(list.States, err)}, true
 	}
@@ -50,8 +50,12 @@ func idError(in Input) error {
 }
 
 // Refuse is the answer to a request that never reached a machine, or not a ready one. While a coordinator loads, a sync
-// is told to join again and a heartbeat that all is well, since old clients know no other answer there.
+// is told to join again and a heartbeat that all is well, since old clients know no other answer there. An empty group id
+// where one is needed counts before err.
 func Refuse(in Input, err error) Reply {
+	if bad := idError(in); bad != nil {
+		err = bad
+	}
 	switch in := in.(type) {
 	case *Join:
 		return Reply{in.To, &Joined{Err: err, MemberID: in.MemberID, Generation: -1}}

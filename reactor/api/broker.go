@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -52,6 +53,8 @@ type Broker struct {
 	pending atomic.Pointer[meta.Image]
 	// hosts belongs to the goroutine that publishes.
 	hosts map[hostKey]*Hosted
+	// makingOffsets: the topic of committed offsets is being created.
+	makingOffsets atomic.Bool
 
 	producerIDs producerIDs
 }
@@ -176,7 +179,8 @@ func (b *Broker) onSlow(s *Session, f netpoll.Frame, h wire.Header, body *wire.R
 	if h.Version <= row.Max { // ApiVersions answers versions it cannot decode
 		r.Msg = kmsg.RequestForKey(h.Key)
 		r.Msg.SetVersion(h.Version)
-		if err := r.Msg.ReadFrom(body.Rest()); err != nil {
+		// kmsg's byte fields are views of what it reads, and the frame goes back before the handler runs.
+		if err := r.Msg.ReadFrom(bytes.Clone(body.Rest())); err != nil {
 			f.Buf.Release()
 			b.refuse(s, h, err)
 			return
