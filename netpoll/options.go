@@ -1,0 +1,81 @@
+package netpoll
+
+// Options are the limits of one loop. Zero fields get the defaults; a zero duration means no limit.
+type Options struct {
+	// Poller is "epoll" (default) or "gnet".
+	Poller string
+	// IDBase is put above the running number in Conn.ID, so that the connections of several loops differ.
+	IDBase uint64
+	// MaxFrame bounds a frame until SetMaxFrame says otherwise. Default 100 MiB.
+	MaxFrame int32
+	// Sniff shows the first four bytes of a connection to Handler.OnRaw.
+	Sniff bool
+	// BlockBytes is the size of the read block that all connections share. Default 256 KiB, at least 64 KiB.
+	BlockBytes int
+	// ReadPerTurn and SendPerTurn bound what one connection moves in one turn before the others get theirs. Default 1 and 2 MiB.
+	ReadPerTurn int
+	SendPerTurn int
+	// MaxOut is the number of queued bytes above which a connection is not read any more, until half of it has left. Default no bound.
+	MaxOut int64
+
+	// Limits in nanoseconds of the caller's clock, checked by Sweep.
+	IdleNs    int64 // no frame, none begun and nothing owed
+	FrameNs   int64 // no byte of a frame that has begun
+	SlowNs    int64 // output waits and the peer takes nothing
+	ConnectNs int64 // an outgoing connection is not established
+
+	// Reserve is asked for the whole size of a large frame once 64 KiB of it have come; false leaves the connection unread until it is true.
+	// Unreserve gives it back when the frame has been handed over or its connection has died.
+	Reserve   func(bytes int64) bool
+	Unreserve func(bytes int64)
+	// OnFileError is told of a span whose file failed; the connection is closed with a *FileError.
+	OnFileError func(fd int, err error)
+	// Limiter gets the places of closed connections back; the listener's.
+	Limiter *Limiter
+	// Socket is set on outgoing sockets; accepted ones have their listener's.
+	Socket SocketOptions
+}
+
+// SocketOptions are handed to the kernel. Zero leaves the kernel's default, but for Nagle's algorithm, which is off.
+type SocketOptions struct {
+	Nagle        bool   // leave Nagle's algorithm on
+	SendBuffer   int    // SO_SNDBUF
+	RecvBuffer   int    // SO_RCVBUF
+	RecvLowWater int    // SO_RCVLOWAT: a reader is not woken for less
+	BusyPollUs   int    // SO_BUSY_POLL
+	Congestion   string // TCP_CONGESTION
+	KeepAliveSec int    // SO_KEEPALIVE with this period
+}
+
+const (
+	defaultMaxFrame = 100 << 20
+	defaultBlock    = 256 << 10
+	minBlock        = 64 << 10
+	defaultReadTurn = 1 << 20
+	defaultSendTurn = 2 << 20
+)
+
+func (o *Options) setDefaults() {
+	if o.MaxFrame <= 0 {
+		o.MaxFrame = defaultMaxFrame
+	}
+	if o.BlockBytes <= 0 {
+		o.BlockBytes = defaultBlock
+	}
+	o.BlockBytes = max(o.BlockBytes, minBlock)
+	if o.ReadPerTurn <= 0 {
+		o.ReadPerTurn = defaultReadTurn
+	}
+	if o.SendPerTurn <= 0 {
+		o.SendPerTurn = defaultSendTurn
+	}
+	if o.Reserve == nil {
+		o.Reserve = func(int64) bool { return true }
+	}
+	if o.Unreserve == nil {
+		o.Unreserve = func(int64) {}
+	}
+	if o.OnFileError == nil {
+		o.OnFileError = func(int, error) {}
+	}
+}

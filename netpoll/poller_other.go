@@ -1,0 +1,7 @@
+//go:build !linux
+
+package netpoll
+
+func openEpoll(func(int, Event)) (Poller, error) { return nil, ErrUnsupported }
+
+func openGnet(func(int, Event)) (Poller, error) { return nil, ErrUnsupported }

@@ -1,0 +1,96 @@
+package netpoll
+
+// iovMax bounds the vectors of one send.
+const iovMax = 64
+
+// send moves the chain's front into the socket until it is empty, the socket is full, or the connection has had its share of this turn.
+func (c *Conn) send() {
+	ch := &c.out
+	if ch.empty() || c.closed || c.state == connecting {
+		return
+	}
+	// With something behind a span, the span's last packet waits for it; two calls cost less than one more packet, and its reader wakes once.
+	cork := ch.spans > 1 || ch.spans == 1 && !ch.items[len(ch.items)-1].span
+	if cork {
+		sysCork(c.fd, true)
+	}
+	c.blocked = false
+	for left := c.net.o.SendPerTurn; !ch.empty() && !c.blocked && !c.closed; {
+		if left <= 0 {
+			c.touchOut() // the rest goes with the next turn
+			break
+		}
+		if ch.items[ch.head].span {
+			left -= c.sendSpan(left)
+		} else {
+			left -= c.sendBytes()
+		}
+	}
+	if cork && !c.closed {
+		sysCork(c.fd, false)
+	}
+	if c.choked && ch.bytes <= c.net.o.MaxOut/2 {
+		c.choked = false
+		c.readAgain()
+	}
+	if ch.empty() && c.closeCause != nil {
+		c.Close(c.closeCause)
+	}
+}
+
+func (c *Conn) sendBytes() int {
+	n := c.net
+	count, bytes, more := c.out.gather(n.iov[:])
+	sent, err := sysSend(c.fd, n.iov[:count], bytes, more)
+	clear(n.iov[:count])
+	n.Stats.Sends++
+	if err != nil {
+		if isAgain(err) {
+			c.blocked = true
+		} else {
+			c.Close(err)
+		}
+		return 0
+	}
+	c.blocked = sent < bytes
+	c.progress(sent)
+	c.out.sent(sent)
+	return sent
+}
+
+func (c *Conn) sendSpan(most int) int {
+	n := c.net
+	it := &c.out.items[c.out.head]
+	ask := min(it.n, int64(most))
+	sent, err := sysSendfile(c.fd, int(it.file), it.off, ask)
+	n.Stats.Sendfiles++
+	switch {
+	case err == nil && sent > 0:
+		// Less than asked is a full socket: the next call would only say EAGAIN. A file that ended shows itself after the wait.
+		c.blocked = int64(sent) < ask
+		n.Stats.OutSpan += uint64(sent)
+		c.progress(sent)
+		c.out.sentSpan(int64(sent))
+		return sent
+	case err == nil:
+		c.failFile(int(it.file), ErrShortFile)
+	case isAgain(err):
+		c.blocked = true
+	case isConnError(err):
+		c.Close(err)
+	default:
+		c.failFile(int(it.file), err)
+	}
+	return 0
+}
+
+// failFile closes the connection over its file: part of an answer may be out, and nothing can take its place.
+func (c *Conn) failFile(fd int, err error) {
+	c.Close(&FileError{FD: fd, Err: err})
+	c.net.o.OnFileError(fd, err)
+}
+
+func (c *Conn) progress(sent int) {
+	c.net.Stats.BytesOut += uint64(sent)
+	c.lastSend = c.net.now
+}
