@@ -37,7 +37,8 @@ type contest struct {
 	sides   []side
 	claims  []claim
 	prepare func(ctx context.Context) error // before each side's round: warms memory
-	keep    int                             // rounds that count; one more is run and discarded
+	keep    int                             // rounds that count
+	discard int                             // rounds before them that do not
 	detail  map[string]any                  // conditions of the workload, for the record
 }
 
@@ -46,7 +47,7 @@ type outcome map[string][]sample
 
 func (c *contest) run(ctx context.Context, rng *rand.Rand, progress func(string)) (outcome, error) {
 	out := outcome{}
-	for round := range c.keep + 1 {
+	for round := range c.keep + c.discard {
 		for _, i := range rng.Perm(len(c.sides)) {
 			s := c.sides[i]
 			if err := ctx.Err(); err != nil {
@@ -61,10 +62,10 @@ func (c *contest) run(ctx context.Context, rng *rand.Rand, progress func(string)
 			if err != nil {
 				return out, fmt.Errorf("%s: %s: %w", c.name, s.name, err)
 			}
-			if round > 0 {
+			if round >= c.discard {
 				out[s.name] = append(out[s.name], got)
 			}
-			progress(fmt.Sprintf("%s round %d/%d %s %v", c.name, round, c.keep, s.name, got))
+			progress(fmt.Sprintf("%s round %d/%d %s %v", c.name, round-c.discard+1, c.keep, s.name, got))
 		}
 	}
 	return out, nil
@@ -79,7 +80,9 @@ type figure struct {
 	Low    float64 // smallest and largest of them
 	High   float64
 	Rounds int
-	Met    bool
+	// Samples is the number of pooled latencies behind a far percentile.
+	Samples int64
+	Met     bool
 }
 
 // judge makes a claim's figure. Rounds are paired in time, so a slow minute of the machine hits both sides.

@@ -39,10 +39,10 @@ func warm(dir string, bytes int64) error {
 	return nil
 }
 
-// evict drops the cached pages of every file below dir.
-func evict(dir string) error {
+// evict drops the cached pages of the segments below dir whose path names the partition.
+func evict(dir, partition string) error {
 	return filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
-		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".log") {
+		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".log") || !strings.Contains(path, partition) {
 			return err
 		}
 		f, err := os.Open(path)

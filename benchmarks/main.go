@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -25,11 +26,14 @@ type settings struct {
 	pairs                                             int
 	bytes                                             int64
 	scale                                             float64
-	verbose, keep                                     bool
+	latency                                           time.Duration
+	verbose                                           bool
 	seed                                              int64
 }
 
 func main() {
+	// The programs under test die with the thread that started them: it must be one that stays.
+	runtime.LockOSThread()
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "benchmarks:", err)
 		os.Exit(1)
@@ -48,6 +52,7 @@ func run() error {
 	flag.IntVar(&s.pairs, "pairs", 7, "rounds that count")
 	flag.Int64Var(&s.bytes, "bytes", 300_000_000, "bytes of a round")
 	flag.Float64Var(&s.scale, "scale", 1, "factor for the number of requests in rows that count requests")
+	flag.DurationVar(&s.latency, "latency", 3*time.Second, "length of a latency round")
 	flag.BoolVar(&s.verbose, "v", false, "print every round")
 	flag.Int64Var(&s.seed, "seed", time.Now().UnixNano(), "for the order of the rounds")
 	flag.Parse()
@@ -68,8 +73,12 @@ func run() error {
 		return err
 	}
 	defer logFile.Close()
-	b := &bench{peltonBin: s.pelton, floorBin: s.floor, apache: s.apache, dir: s.dir, group: group, log: logFile, pairs: s.pairs, bytes: s.bytes, scale: s.scale}
+	b := &bench{peltonBin: s.pelton, floorBin: s.floor, apache: s.apache, dir: s.dir, group: group, log: logFile, pairs: s.pairs, bytes: s.bytes, scale: s.scale, latency: s.latency}
 	defer b.stopAll()
+	b.discard = 1
+	if s.rivals != "" {
+		b.discard = 3 // a Java server's first rounds are two to four times dearer
+	}
 	err = b.measure(ctx, s, os.Stdout)
 	if err != nil {
 		tail(logFile.Name())
@@ -92,6 +101,12 @@ func (b *bench) rows() []row {
 		{"fetch-hot-1m", b.fetchRow},
 		{"durable-8-partitions", b.durableRow},
 		{"durable-group-commit", b.groupCommitRow},
+		{"latency-1k", b.latencyRow(1000, 1, b.latency)},
+		{"latency-5k", b.latencyRow(5000, 4, b.latency)},
+		{"latency-12k", b.latencyRow(12000, 4, b.latency)},
+		{"cold-beside-hot", b.coldRow},
+		{"start", b.startRow},
+		{"idle", b.idleRow},
 	}
 }
 
@@ -158,7 +173,7 @@ func (b *bench) runRow(ctx context.Context, row row, brokers []*target, r *repor
 			return err
 		}
 	}
-	return r.add(o.contest, result)
+	return r.add(o.contest, result, o.farFigures(rng))
 }
 
 func nowMs() int64 { return time.Now().UnixMilli() }

@@ -21,21 +21,28 @@ type report struct {
 	base    map[string]any // conditions common to all
 }
 
-// add judges a contest and keeps its figures and its record line.
-func (r *report) add(c *contest, o outcome) error {
+// add judges a contest and keeps its figures, the far ones that were judged elsewhere, and its record line.
+func (r *report) add(c *contest, o outcome, far []figure) error {
 	line := maps.Clone(r.base)
 	maps.Copy(line, c.detail)
 	line["contest"], line["time"] = c.name, time.Now().UTC().Format(time.RFC3339)
-	var kept []map[string]any
+	figures := far
 	for _, cl := range c.claims {
 		f, err := o.judge(cl)
 		if err != nil {
 			return err
 		}
+		figures = append(figures, f)
+	}
+	var kept []map[string]any
+	for _, f := range figures {
 		r.figures = append(r.figures, f)
 		k := map[string]any{"row": f.row, "side": f.side, "metric": f.metric, "value": round4(f.Value), "rounds": f.Rounds}
 		if f.over != "" {
 			k["over"], k["other"], k["ratio"], k["low"], k["high"] = f.over, round4(f.Other), round4(f.Ratio), round4(f.Low), round4(f.High)
+		}
+		if f.Samples > 0 {
+			k["samples"] = f.Samples
 		}
 		if !f.info {
 			k["bound"], k["met"] = f.bound, f.Met

@@ -32,9 +32,10 @@ type bench struct {
 	dir                         string
 	group                       *task.Group
 	log                         io.Writer
-	pairs                       int
+	pairs, discard              int   // rounds that count, and rounds before them that do not
 	bytes                       int64 // of record batches in a round of a throughput row
 	scale                       float64
+	latency                     time.Duration // length of a latency round
 	running                     []*target
 }
 
@@ -168,11 +169,13 @@ func (t *target) topic(name string, partitions int, config map[string]string) er
 		return err
 	}
 	defer c.Close()
-	if err := c.CreateTopic(name, partitions, config); err != nil {
-		return err
-	}
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		leaders, err := c.Leaders(name)
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		var leaders []string
+		// A broker that has just started may not know itself yet.
+		err := c.CreateTopic(name, partitions, config)
+		if err == nil {
+			leaders, err = c.Leaders(name)
+		}
 		if err == nil && len(leaders) == partitions {
 			return nil
 		}

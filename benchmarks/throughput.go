@@ -14,11 +14,13 @@ type opened struct {
 	*contest
 	b       *bench
 	targets []*target
+	pools   *pools  // latency rows: the rounds' histograms
+	far     []claim // and the claims about them
 }
 
 // open starts a contest; the row's programs are added with use.
 func (b *bench) open(name string, detail map[string]any) *opened {
-	return &opened{contest: &contest{name: name, keep: b.pairs, detail: detail}, b: b}
+	return &opened{contest: &contest{name: name, keep: b.pairs, discard: b.discard, detail: detail}, b: b}
 }
 
 // use adds a side of a target that is stopped with the row.

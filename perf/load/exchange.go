@@ -145,6 +145,7 @@ type fetch struct {
 	from, to int64
 	at       int64
 	rewind   bool
+	stay     bool
 	ended    bool
 }
 
@@ -157,6 +158,7 @@ type FetchSpec struct {
 	MinBytes  int32
 	MaxWaitMs int32
 	Rewind    bool // start over at To
+	Stay      bool // read the same stretch each time, so that several requests may be outstanding
 }
 
 func newFetch(s FetchSpec) (*fetch, error) {
@@ -168,7 +170,7 @@ func newFetch(s FetchSpec) (*fetch, error) {
 	t := kmsg.NewFetchRequestTopic()
 	t.Topic, t.Partitions = s.Topic, append(t.Partitions, p)
 	req.Topics = append(req.Topics, t)
-	e := &fetch{frame: frameOf(req), from: s.From, to: s.To, at: s.From, rewind: s.Rewind}
+	e := &fetch{frame: frameOf(req), from: s.From, to: s.To, at: s.From, rewind: s.Rewind, stay: s.Stay}
 	var err error
 	e.offsetAt, err = whereIs(e.frame, binary.BigEndian.AppendUint64(nil, offsetMarker))
 	return e, err
@@ -217,6 +219,9 @@ func (e *fetch) answer(b []byte, s *Stats) error {
 
 // walk moves behind the last whole batch. A batch may begin before the offset asked for; it must not end before it.
 func (e *fetch) walk(records []byte, s *Stats) error {
+	if e.stay {
+		return nil
+	}
 	for len(records) >= batchRecords {
 		size := 12 + int(binary.BigEndian.Uint32(records[batchLength:]))
 		if size > len(records) {

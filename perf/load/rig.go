@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kmsg"
+
 	"github.com/pelton-broker/pelton/internal/clock"
 	"github.com/pelton-broker/pelton/internal/task"
 )
@@ -36,6 +38,7 @@ type Workload struct {
 	Idempotent   bool
 	MaxBytes     int32 // fetch
 	MaxWaitMs    int32
+	Stay         bool            // fetch: read the first stretch again and again
 	From, To     map[int32]int64 // fetch: offsets of each partition; To missing: follow the tail
 	MessageBytes int
 	WarmNs       int64 // open loop: latencies of the first stretch are discarded
@@ -95,7 +98,7 @@ func (r *Rig) exchange(i int) (ex exchange, addr string, err error) {
 		if !ok {
 			to = -1
 		}
-		ex, err = newFetch(FetchSpec{Topic: w.Topic, Partition: p, From: w.From[p], To: to, MaxBytes: w.MaxBytes, MinBytes: 1, MaxWaitMs: w.MaxWaitMs, Rewind: ok})
+		ex, err = newFetch(FetchSpec{Topic: w.Topic, Partition: p, From: w.From[p], To: to, MaxBytes: w.MaxBytes, MinBytes: 1, MaxWaitMs: w.MaxWaitMs, Rewind: ok, Stay: w.Stay})
 		addr = w.leader(p)
 	case Produce:
 		mine := w.led(i)
@@ -158,6 +161,25 @@ func (r *Rig) Closed(ctx context.Context, requests int64) (Outcome, error) {
 		quota += l.tail
 		return l.closed(max(r.w.InFlight, 1), func(sent int64) bool { return sent < quota && !ended(l.ex) })
 	})
+}
+
+// Aim gives connection i of a produce rig other partitions.
+func (r *Rig) Aim(i int, partitions []int32) {
+	if p, ok := r.loops[i].ex.(*produce); ok {
+		p.partitions, p.sequences = partitions, make([]int32, len(partitions))
+	}
+}
+
+// Knock sends that many ApiVersions requests on connection i, one by one, between runs: a broker
+// that counts requests by shard then shows where the connection lives.
+func (r *Rig) Knock(i, times int) error {
+	c := &Control{w: r.wires[i]}
+	for range times {
+		if _, err := c.Do(kmsg.NewPtrApiVersionsRequest()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ClosedFor does the same until the time is over.
