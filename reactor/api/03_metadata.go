@@ -43,7 +43,7 @@ func (b *Broker) metadataMissing(req *kmsg.MetadataRequest, version int16, route
 		return nil
 	}
 	for i := range req.Topics {
-		if name := req.Topics[i].Topic; name != nil && route.topics[*name] == nil && plan.CheckTopicName(*name) == nil {
+		if name := req.Topics[i].Topic; name != nil && route.topics[*name] == nil && plan.CheckName(*name) == nil {
 			names = append(names, *name)
 		}
 	}
@@ -145,7 +145,7 @@ func (b *Broker) metadataNamed(q *kmsg.MetadataRequestTopic, route *Route, req *
 		m.ErrorCode = int16(wire.UnknownTopicID)
 	case q.Topic == nil:
 		m.ErrorCode = int16(wire.InvalidRequest)
-	case plan.CheckTopicName(*q.Topic) != nil:
+	case plan.CheckName(*q.Topic) != nil:
 		m.ErrorCode = int16(wire.InvalidTopicException)
 	default:
 		m.ErrorCode = int16(wire.UnknownTopicOrPartition)

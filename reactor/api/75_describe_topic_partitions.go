@@ -76,7 +76,7 @@ func describeTopic(name string, route *Route, first int32, room int) (rt kmsg.De
 	t := route.topics[name]
 	if t == nil {
 		rt.ErrorCode = int16(wire.UnknownTopicOrPartition)
-		if plan.CheckTopicName(name) != nil {
+		if plan.CheckName(name) != nil {
 			rt.ErrorCode = int16(wire.InvalidTopicException)
 		}
 		return rt, -1
@@ -88,7 +88,7 @@ func describeTopic(name string, route *Route, first int32, room int) (rt kmsg.De
 		}
 		q := kmsg.NewDescribeTopicPartitionsResponseTopicPartition()
 		q.Partition, q.LeaderID, q.LeaderEpoch = p.Index, p.Leader, p.LeaderEpoch
-		q.ReplicaNodes, q.ISRNodes, q.OfflineReplicas = p.Replicas, p.ISR, p.Offline
+		q.Replicas, q.ISR, q.OfflineReplicas = p.Replicas, p.ISR, p.Offline
 		q.EligibleLeaderReplicas, q.LastKnownELR = []int32{}, []int32{}
 		if route.Image.Brokers[p.Leader] == nil {
 			q.ErrorCode, q.LeaderID = int16(wire.LeaderNotAvailable), -1

@@ -12,6 +12,7 @@ import (
 	"github.com/pelton-broker/pelton/controller/meta"
 	"github.com/pelton-broker/pelton/controller/run"
 	"github.com/pelton-broker/pelton/internal/clock"
+	"github.com/pelton-broker/pelton/internal/config"
 	"github.com/pelton-broker/pelton/internal/disk"
 	"github.com/pelton-broker/pelton/internal/task"
 	"github.com/pelton-broker/pelton/logstore"
@@ -26,17 +27,22 @@ var ErrNotHosted = errors.New("api: the partition is not on this broker")
 
 // Parts are what a Broker is built from.
 type Parts struct {
-	Options Options
-	Logs    *logstore.Manager
-	Perf    *perf.Registry
-	Group   *task.Group
-	Clock   clock.Clock
-	Log     *slog.Logger
+	// Config is the configuration at start; Derive works the broker's options out of it, again after each dynamic change.
+	Config *config.Broker
+	Derive func(*config.Broker) Options
+	Logs   *logstore.Manager
+	Perf   *perf.Registry
+	Group  *task.Group
+	Clock  clock.Clock
+	Log    *slog.Logger
 }
 
 // Broker joins connections, logs and the cluster. It implements reactor.Hooks.
 type Broker struct {
 	table   *lookup
+	base    *config.Broker
+	config  atomic.Pointer[config.Broker]
+	derive  func(*config.Broker) Options
 	opts    atomic.Pointer[Options]
 	server  *reactor.Server
 	cluster *run.Controller
@@ -67,12 +73,12 @@ type hostKey struct {
 
 // NewBroker builds a broker that knows no topic yet.
 func NewBroker(p Parts) *Broker {
-	b := &Broker{table: newLookup(Rows()), logs: p.Logs, perf: p.Perf, clock: p.Clock, log: p.Log, hosts: map[hostKey]*Hosted{}}
-	b.opts.Store(&p.Options)
+	b := &Broker{table: newLookup(Rows()), base: p.Config, derive: p.Derive, logs: p.Logs, perf: p.Perf, clock: p.Clock, log: p.Log, hosts: map[hostKey]*Hosted{}}
+	b.configure(p.Config)
 	b.route.Store(&Route{Image: &meta.Image{}, topics: map[string]*topicRoute{}, byID: map[meta.ID]*topicRoute{}})
-	b.pool = task.NewPool(p.Group, "handler", p.Options.HandlerThreads)
-	b.checks = task.NewPool(p.Group, "check", p.Options.CheckThreads)
-	b.work = task.NewPool(p.Group, "log-work", p.Options.WorkThreads)
+	b.pool = task.NewPool(p.Group, "handler", b.Options().HandlerThreads)
+	b.checks = task.NewPool(p.Group, "check", b.Options().CheckThreads)
+	b.work = task.NewPool(p.Group, "log-work", b.Options().WorkThreads)
 	return b
 }
 
@@ -85,8 +91,15 @@ func (b *Broker) Join(c *run.Controller) { b.cluster = c }
 // Options is the current view of the broker's options.
 func (b *Broker) Options() *Options { return b.opts.Load() }
 
-// SetOptions replaces the options; from any goroutine.
-func (b *Broker) SetOptions(o Options) { b.opts.Store(&o) }
+// Config is the current configuration, dynamic layers included.
+func (b *Broker) Config() *config.Broker { return b.config.Load() }
+
+// configure makes c the configuration.
+func (b *Broker) configure(c *config.Broker) {
+	o := b.derive(c)
+	b.config.Store(c)
+	b.opts.Store(&o)
+}
 
 // Image is the cluster as answers may tell it: all its partitions that are ours are open.
 func (b *Broker) Image() *meta.Image { return b.route.Load().Image }

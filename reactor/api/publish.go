@@ -1,6 +1,7 @@
 package api
 
 import (
+	"maps"
 	"sync"
 
 	"github.com/pelton-broker/pelton/controller/meta"
@@ -14,6 +15,7 @@ import (
 // that no answer names a leader that does not take writes yet (design 2.6). It blocks; the
 // controller calls it from one goroutine, in the order of images.
 func (b *Broker) Publish(img *meta.Image) {
+	b.takeDynamic(img)
 	b.pending.Store(img)
 	route := &Route{Image: img, topics: make(map[string]*topicRoute, len(img.Topics)), byID: make(map[meta.ID]*topicRoute, len(img.Topics))}
 	keep := make(map[hostKey]bool, len(b.hosts))
@@ -35,6 +37,19 @@ func (b *Broker) Publish(img *meta.Image) {
 	for _, s := range b.server.Shards() {
 		s.Post(routeChanged{})
 	}
+}
+
+// takeDynamic applies the dynamic broker settings of an image.
+func (b *Broker) takeDynamic(img *meta.Image) {
+	old, id := b.Image(), b.Options().BrokerID
+	if maps.Equal(old.DefaultBrokerConfig, img.DefaultBrokerConfig) && maps.Equal(old.BrokerConfigs[id], img.BrokerConfigs[id]) {
+		return
+	}
+	next, warnings := b.base.With(img.DefaultBrokerConfig, img.BrokerConfigs[id])
+	for _, w := range warnings {
+		b.log.Warn("dynamic setting", "key", w.Key, "err", w.Text)
+	}
+	b.configure(next)
 }
 
 // routeChanged tells a shard that there is a new route.
