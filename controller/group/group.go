@@ -72,8 +72,8 @@ type group struct {
 	subscribed map[string]struct{}
 
 	offsets map[TopicPartition]*kept
-	// storing counts the appends under way for a partition; such an offset does not expire.
-	storing map[TopicPartition]int
+	// storing are the commits under way for a partition; such an offset does not expire.
+	storing map[TopicPartition][]*committing
 }
 
 // kept is a committed offset with the place of its record: a later record always wins.
@@ -87,7 +87,7 @@ func newGroup(id string, wallMs int64) *group {
 		id: id, stateMs: wallMs,
 		byID: map[string]*member{}, static: map[string]string{}, pending: map[string]*deadline{},
 		unsynced: map[string]struct{}{}, support: map[string]int{},
-		offsets: map[TopicPartition]*kept{}, storing: map[TopicPartition]int{},
+		offsets: map[TopicPartition]*kept{}, storing: map[TopicPartition][]*committing{},
 	}
 	g.join = deadline{kind: deadlineJoin, group: g}
 	g.sync = deadline{kind: deadlineSync, group: g}

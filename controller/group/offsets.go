@@ -78,8 +78,9 @@ func (m *Machine) storeOffsets(g *group, in *Commit) {
 			k.ExpireMs = max(m.now.WallMs+min(in.RetentionMs, math.MaxInt64-m.now.WallMs), 0)
 		}
 		records = append(records, Record{encodeOffsetKey(g.id, o.TopicPartition), encodeOffsetValue(&k)})
-		s.offsets = append(s.offsets, committing{o.TopicPartition, k})
-		g.storing[o.TopicPartition]++
+		c := &committing{tp: o.TopicPartition, offset: k}
+		s.offsets = append(s.offsets, c)
+		g.storing[c.tp] = append(g.storing[c.tp], c)
 	}
 	if len(records) == 0 {
 		m.reply(in.To, s.answer)
@@ -88,34 +89,37 @@ func (m *Machine) storeOffsets(g *group, in *Commit) {
 	m.store(records, s)
 }
 
+// committing is one offset on its way into the log.
 type committing struct {
 	tp     TopicPartition
 	offset Offset
+	// gone: a tombstone was appended behind it, for its topic or its group was deleted.
+	gone bool
 }
 
 // offsetsStored makes committed offsets visible once they are in the log.
 type offsetsStored struct {
 	group   *group
 	to      Ref
-	offsets []committing
+	offsets []*committing
 	answer  *Committed
 }
 
 func (s *offsetsStored) stored(m *Machine, base int64, err error) {
 	g := s.group
-	for i := range s.offsets {
-		c := &s.offsets[i]
-		n, ours := g.storing[c.tp]
-		if n > 1 {
-			g.storing[c.tp] = n - 1
-		} else {
+	for _, c := range s.offsets {
+		if c.gone {
+			continue
+		}
+		g.storing[c.tp] = slices.DeleteFunc(g.storing[c.tp], func(x *committing) bool { return x == c })
+		if len(g.storing[c.tp]) == 0 {
 			delete(g.storing, c.tp)
 		}
-		// Not ours any more: the topic or the group was deleted after the commit was appended.
-		if err == nil && ours && g.state != stateDead {
-			if k := g.offsets[c.tp]; k == nil || k.base < base {
-				g.offsets[c.tp] = &kept{Offset: c.offset, base: base}
-			}
+		if err != nil || g.state == stateDead {
+			continue
+		}
+		if k := g.offsets[c.tp]; k == nil || k.base < base {
+			g.offsets[c.tp] = &kept{Offset: c.offset, base: base}
 		}
 	}
 	if err != nil {
@@ -215,9 +219,12 @@ func (s *offsetsGone) stored(m *Machine, _ int64, err error) {
 func (m *Machine) removeOffsets(g *group, gone []TopicPartition) []Record {
 	var records []Record
 	for _, tp := range gone {
-		_, storing := g.storing[tp]
-		if g.offsets[tp] == nil && !storing {
+		storing := g.storing[tp]
+		if g.offsets[tp] == nil && len(storing) == 0 {
 			continue
+		}
+		for _, c := range storing {
+			c.gone = true
 		}
 		delete(g.offsets, tp)
 		delete(g.storing, tp)
