@@ -65,6 +65,7 @@ func (s *staticStored) stored(m *Machine, _ int64, err error) {
 		a.Members, a.SkipAssignment = g.joinedMembers(), true
 	}
 	m.answerJoin(g, mb, a)
+	m.beat(mb) // its session could not end while it waited, and its deadline may have passed
 }
 
 func (m *Machine) revertStatic(s *staticStored, err error) {
