@@ -2,8 +2,9 @@
 //
 //   - A group or a partition without an offset: -1 without an error, also for topics that do not exist.
 //   - From version 2 null topics mean all that the group has committed; before, errors stand at each partition.
-//   - From 8 on several groups, each with an error of its own; a partition asked twice is answered once.
+//   - From 8 on several groups, each with an error of its own.
 //   - From 10 on topics are named by id; an unknown one is UNKNOWN_TOPIC_ID, and offsets of topics that are gone are left out.
+//   - A partition asked twice is answered once, from 10 on twice.
 //   - Requiring stable offsets (7) changes nothing while there are no transactions.
 
 package api
@@ -91,7 +92,9 @@ func (b *Broker) offsetFetchGroups(r *Request) {
 		for j := range q.Topics {
 			in.Partitions = f.ask(in.Partitions, &q.Topics[j])
 		}
-		in.Partitions = dedupe(in.Partitions)
+		if !f.byID {
+			in.Partitions = dedupe(in.Partitions)
+		}
 		in.To = answerTo(func(a *group.Fetched) {
 			f.answer(a)
 			all.one()

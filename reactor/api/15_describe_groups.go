@@ -36,12 +36,12 @@ func (b *Broker) describeGroups(r *Request) {
 func describeAnswer(version int16, operations bool, a *group.Described, out *kmsg.DescribeGroupsResponseGroup) {
 	out.ErrorCode = int16(codeOf(a.Err))
 	out.State, out.ProtocolType, out.Protocol = a.State, a.ProtocolType, a.Protocol
-	if operations && a.Err == nil && version >= 3 {
-		out.AuthorizedOperations = groupOperations
-	}
 	if a.Err == nil && !a.Found && version >= 6 {
 		message := fmt.Sprintf("Group %s not found.", out.Group)
 		out.ErrorCode, out.ErrorMessage = int16(wire.GroupIDNotFound), &message
+	}
+	if operations && out.ErrorCode == 0 {
+		out.AuthorizedOperations = describeOperations(version)
 	}
 	for i := range a.Members {
 		d := &a.Members[i]
@@ -50,4 +50,13 @@ func describeAnswer(version int16, operations bool, a *group.Described, out *kms
 		m.ProtocolMetadata, m.MemberAssignment = d.Metadata, d.Assignment
 		out.Members = append(out.Members, m)
 	}
+}
+
+// describeOperations is what may be done with a group. From version 6 on configurations are among it: groups have some
+// since Kafka 4.
+func describeOperations(version int16) int32 {
+	if version >= 6 {
+		return groupOperations | 1<<10 | 1<<11
+	}
+	return groupOperations
 }

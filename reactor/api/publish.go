@@ -32,8 +32,9 @@ func (b *Broker) Publish(img *meta.Image) {
 	for _, tr := range route.topics {
 		b.settleHosts(tr)
 	}
-	b.route.Store(route)
+	before := b.route.Swap(route)
 	b.dropGone(keep)
+	b.forgetOffsets(before.vanished(route))
 	for _, s := range b.server.Shards() {
 		s.Post(routeChanged{})
 	}
