@@ -60,12 +60,7 @@ func (m *Machine) deleteGroup(in *Delete) {
 		m.reply(in.To, &Deleted{Err: ErrNonEmpty})
 		return
 	}
-	all := sortedOffsets(g.offsets)
-	for _, tp := range sortedOffsets(g.storing) {
-		if g.offsets[tp] == nil {
-			all = append(all, tp)
-		}
-	}
+	all := g.known(func(TopicPartition) bool { return true })
 	records := m.removeOffsets(g, all)
 	if len(records) == 0 {
 		m.reply(in.To, &Deleted{})

@@ -6,6 +6,8 @@ import "errors"
 var (
 	// ErrInvalidGroupID is returned when a group id is empty where the request needs one.
 	ErrInvalidGroupID = errors.New("group: the group id is empty")
+	// ErrTooLong is returned when a name is longer than the records' format can hold.
+	ErrTooLong = errors.New("group: a name is too long")
 	// ErrLoading is returned while the partition's records are still being read.
 	ErrLoading = errors.New("group: the coordinator is loading")
 	// ErrNotCoordinator is returned once the partition has moved away, and by stores that found so.

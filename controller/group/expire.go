@@ -1,18 +1,35 @@
 package group
 
-// expireOffsets drops the offsets whose time is up, and the empty groups that have none left.
+import "slices"
+
+// expireScan bounds how many offsets one step looks at, so that a round over very many does not hold the shard.
+const expireScan = 2000
+
+// expireOffsets drops the offsets whose time is up, and the empty groups that have none left. A round goes over all
+// groups, a part of them each step.
 func (m *Machine) expireOffsets() {
-	for _, id := range sortedKeys(m.groups) {
-		g := m.groups[id]
-		if len(g.pending) > 0 {
-			continue // somebody is about to join with the id just handed out
+	if len(m.expiring) == 0 {
+		m.expiring = sortedKeys(m.groups)
+	}
+	for scanned := 0; len(m.expiring) > 0 && scanned < expireScan; {
+		g := m.groups[m.expiring[0]]
+		m.expiring = m.expiring[1:]
+		scanned++
+		if g == nil || len(g.pending) > 0 {
+			continue // gone meanwhile, or somebody is about to join with the id just handed out
 		}
+		scanned += len(g.offsets)
 		gone := g.expired(m.now.WallMs, m.opt.RetentionMs)
 		if records := m.removeOffsets(g, gone); len(records) > 0 {
 			// A lost tombstone is written again by the next round, or after the next loading.
 			m.store(records, emptyStored{})
 		}
 	}
+	after := m.opt.RetentionCheckMs
+	if len(m.expiring) > 0 {
+		after = 1
+	}
+	m.timers.arm(&m.expire, m.now.MonoMs+after)
 }
 
 // expired lists the offsets whose time is up at nowMs.
@@ -33,12 +50,8 @@ func (g *group) expired(nowMs, retentionMs int64) []TopicPartition {
 		return nil
 	}
 	var gone []TopicPartition
-	for _, tp := range sortedOffsets(g.offsets) {
-		o := g.offsets[tp]
-		if _, storing := g.storing[tp]; storing {
-			continue
-		}
-		if g.protocolType != nil && g.state == stateStable && g.isSubscribed(tp.Topic) {
+	for tp, o := range g.offsets {
+		if len(g.storing[tp]) > 0 || g.protocolType != nil && g.state == stateStable && g.isSubscribed(tp.Topic) {
 			continue
 		}
 		base := o.CommitMs
@@ -49,5 +62,6 @@ func (g *group) expired(nowMs, retentionMs int64) []TopicPartition {
 			gone = append(gone, tp)
 		}
 	}
+	slices.SortFunc(gone, comparePartitions)
 	return gone
 }

@@ -12,6 +12,8 @@ type Machine struct {
 	groups map[string]*group
 	timers deadlines
 	expire deadline
+	// expiring are the groups that the round of expiry under way has still to look at.
+	expiring []string
 	// appends under way, by token, and what happens when they end.
 	appends map[uint64]stored
 	token   uint64
@@ -134,7 +136,6 @@ func (m *Machine) runDue() {
 			m.syncTimeUp(t.group)
 		case deadlineExpire:
 			m.expireOffsets()
-			m.timers.arm(&m.expire, m.now.MonoMs+m.opt.RetentionCheckMs)
 		}
 	}
 }

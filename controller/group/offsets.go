@@ -1,8 +1,11 @@
 package group
 
 import (
+	"cmp"
+	"maps"
 	"math"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -57,7 +60,7 @@ func (m *Machine) storeOffsets(g *group, in *Commit) {
 	for i := range in.Offsets {
 		o := &in.Offsets[i]
 		r := PartitionResult{TopicPartition: o.TopicPartition}
-		if utf16Len(o.Metadata) > m.opt.MetadataMax {
+		if utf16Len(o.Metadata) > m.opt.MetadataMax || len(o.Metadata) > maxString {
 			r.Err = ErrMetadataTooLarge
 		} else {
 			last[o.TopicPartition] = i
@@ -244,17 +247,7 @@ func (m *Machine) removeOffsets(g *group, gone []TopicPartition) []Record {
 func (m *Machine) topicsDeleted(in *TopicsDeleted) {
 	for _, id := range sortedKeys(m.groups) {
 		g := m.groups[id]
-		var gone []TopicPartition
-		for _, tp := range sortedOffsets(g.offsets) {
-			if slices.Contains(in.Topics, tp.Topic) {
-				gone = append(gone, tp)
-			}
-		}
-		for _, tp := range sortedOffsets(g.storing) {
-			if g.offsets[tp] == nil && slices.Contains(in.Topics, tp.Topic) {
-				gone = append(gone, tp)
-			}
-		}
+		gone := g.known(func(tp TopicPartition) bool { return slices.Contains(in.Topics, tp.Topic) })
 		if len(gone) == 0 {
 			continue
 		}
@@ -264,21 +257,32 @@ func (m *Machine) topicsDeleted(in *TopicsDeleted) {
 	}
 }
 
-func sortedOffsets[V any](offsets map[TopicPartition]V) []TopicPartition {
-	out := make([]TopicPartition, 0, len(offsets))
-	for tp := range offsets {
-		out = append(out, tp)
-	}
-	slices.SortFunc(out, func(a, b TopicPartition) int {
-		if a.Topic != b.Topic {
-			if a.Topic < b.Topic {
-				return -1
-			}
-			return 1
+// known lists the partitions with an offset, or one under way, that match.
+func (g *group) known(match func(tp TopicPartition) bool) []TopicPartition {
+	var out []TopicPartition
+	for tp := range g.offsets {
+		if match(tp) {
+			out = append(out, tp)
 		}
-		return int(a.Partition) - int(b.Partition)
-	})
+	}
+	for tp := range g.storing {
+		if g.offsets[tp] == nil && match(tp) {
+			out = append(out, tp)
+		}
+	}
+	slices.SortFunc(out, comparePartitions)
 	return out
+}
+
+func comparePartitions(a, b TopicPartition) int {
+	if c := strings.Compare(a.Topic, b.Topic); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.Partition, b.Partition)
+}
+
+func sortedOffsets[V any](offsets map[TopicPartition]V) []TopicPartition {
+	return slices.SortedFunc(maps.Keys(offsets), comparePartitions)
 }
 
 // utf16Len is the length of s as Java counts it.

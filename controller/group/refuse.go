@@ -2,6 +2,7 @@ package group
 
 import (
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/pelton-broker/pelton/internal/invariant"
@@ -28,10 +29,17 @@ func (m *Machine) refuse(in Input) (Reply, bool) {
 	return Refuse(in, err), true
 }
 
+// maxString is the longest string that the records' format can hold. Flexible requests can bring longer ones.
+const maxString = math.MaxInt16
+
+// idError refuses names with which a request can come to nothing.
 func idError(in Input) error {
-	id := "-"
+	id, needed := "", true
 	switch in := in.(type) {
 	case *Join:
+		if in.tooLong() {
+			return ErrTooLong
+		}
 		id = in.Group
 	case *Sync:
 		id = in.Group
@@ -41,12 +49,33 @@ func idError(in Input) error {
 		id = in.Group
 	case *DeleteOffsets:
 		id = in.Group
+	case *Commit:
+		// Commits, fetches, descriptions and deletions have always borne the empty id.
+		id, needed = in.Group, false
+	default:
+		return nil
 	}
-	// Commits, fetches, descriptions and deletions have always borne the empty id.
-	if id == "" {
+	switch {
+	case id == "" && needed:
 		return ErrInvalidGroupID
+	case len(id) > maxString:
+		return ErrTooLong
 	}
 	return nil
+}
+
+func (in *Join) tooLong() bool {
+	// A new member's id is the instance or client id with 37 characters more.
+	const room = maxString - 64
+	if len(in.MemberID) > maxString || len(in.ClientID) > room || len(in.ProtocolType) > maxString || in.Instance != nil && len(*in.Instance) > room {
+		return true
+	}
+	for i := range in.Protocols {
+		if len(in.Protocols[i].Name) > maxString {
+			return true
+		}
+	}
+	return false
 }
 
 // Refuse is the answer to a request that never reached a machine, or not a ready one. While a coordinator loads, a sync

@@ -47,6 +47,7 @@ func codeRows() []codeRow {
 		{replica.ErrNotEnoughReplicas, wire.NotEnoughReplicas},
 
 		{group.ErrInvalidGroupID, wire.InvalidGroupID},
+		{group.ErrTooLong, wire.InvalidRequest},
 		{group.ErrLoading, wire.CoordinatorLoadInProgress},
 		{group.ErrNotCoordinator, wire.NotCoordinator},
 		{group.ErrNotAvailable, wire.CoordinatorNotAvailable},
