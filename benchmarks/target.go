@@ -172,7 +172,7 @@ func (t *target) topic(name string, partitions int, config map[string]string) er
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		var leaders []string
 		// A broker that has just started may not know itself yet.
-		err := c.CreateTopic(name, partitions, config)
+		_, err := c.CreateTopic(name, partitions, config)
 		if err == nil {
 			leaders, err = c.Leaders(name)
 		}

@@ -207,6 +207,6 @@ func (b *bench) filled(t *target, topic string, partitions int, batch []byte) (l
 			return w, err
 		}
 	}
-	w.Kind, w.InFlight, w.MaxBytes, w.MaxWaitMs = load.Fetch, 1, 1<<20, 500
+	w.Kind, w.InFlight, w.MaxBytes, w.MaxWaitMs, w.Rewind = load.Fetch, 1, 1<<20, 500, true
 	return w, nil
 }

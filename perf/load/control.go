@@ -67,8 +67,8 @@ func (c *Control) Do(req kmsg.Request) (kmsg.Response, error) {
 	return resp, resp.ReadFrom(body)
 }
 
-// CreateTopic makes a topic; one that is there already is taken as it is.
-func (c *Control) CreateTopic(name string, partitions int, config map[string]string) error {
+// CreateTopic makes a topic; one that is there already is taken as it is, and made is false.
+func (c *Control) CreateTopic(name string, partitions int, config map[string]string) (made bool, err error) {
 	req := kmsg.NewPtrCreateTopicsRequest()
 	req.Version, req.TimeoutMillis = 4, 30000
 	t := kmsg.NewCreateTopicsRequestTopic()
@@ -82,14 +82,15 @@ func (c *Control) CreateTopic(name string, partitions int, config map[string]str
 	req.Topics = append(req.Topics, t)
 	resp, err := c.Do(req)
 	if err != nil {
-		return fmt.Errorf("create topic %s: %w", name, err)
+		return false, fmt.Errorf("create topic %s: %w", name, err)
 	}
 	for _, t := range resp.(*kmsg.CreateTopicsResponse).Topics {
-		if err := kerr.ErrorForCode(t.ErrorCode); err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
-			return fmt.Errorf("create topic %s: %w", name, err)
+		err := kerr.ErrorForCode(t.ErrorCode)
+		if made = err == nil; !made && !errors.Is(err, kerr.TopicAlreadyExists) {
+			return false, fmt.Errorf("create topic %s: %w", name, err)
 		}
 	}
-	return nil
+	return made, nil
 }
 
 // DeleteTopic removes a topic.

@@ -138,42 +138,68 @@ func (e *produce) acked(partition int32, s *Stats) {
 	s.Bytes += int64(len(e.batch))
 }
 
-// fetch reads one partition from its start to its end, again and again.
+// fetch reads stretches of partitions one after the other, and then, when told so, again.
 type fetch struct {
-	frame    []byte
-	offsetAt int
-	from, to int64
-	at       int64
-	rewind   bool
-	stay     bool
-	ended    bool
+	frame       []byte
+	offsetAt    int
+	partitionAt int
+	stretches   []Stretch
+	turn        int   // the stretch that is being read
+	at          int64 // the next offset wanted
+	rewind      bool
+	stay        bool
+	ended       bool
+	arrived     func(batch []byte) // each whole batch, as it is taken; may be nil
+}
+
+// Stretch is a part of a partition: offsets From up to but without To; To -1: follow the tail.
+type Stretch struct {
+	Partition int32
+	From, To  int64
 }
 
 // FetchSpec is a connection's fetch workload.
 type FetchSpec struct {
 	Topic     string
-	Partition int32
-	From, To  int64 // offsets; To -1: follow the tail
+	Stretches []Stretch
 	MaxBytes  int32
 	MinBytes  int32
 	MaxWaitMs int32
-	Rewind    bool // start over at To
-	Stay      bool // read the same stretch each time, so that several requests may be outstanding
+	Rewind    bool // start over after the last one
+	Stay      bool // read the same bytes each time, so that several requests may be outstanding
+	Arrived   func(batch []byte)
 }
 
 func newFetch(s FetchSpec) (*fetch, error) {
+	if len(s.Stretches) == 0 {
+		return nil, errors.New("load: a consumer without partitions")
+	}
 	req := kmsg.NewPtrFetchRequest()
 	req.Version, req.ReplicaID, req.MaxWaitMillis, req.MinBytes, req.MaxBytes = 12, -1, s.MaxWaitMs, s.MinBytes, s.MaxBytes
 	req.SessionEpoch = -1
 	p := kmsg.NewFetchRequestTopicPartition()
-	p.Partition, p.CurrentLeaderEpoch, p.FetchOffset, p.LastFetchedEpoch, p.LogStartOffset, p.PartitionMaxBytes = s.Partition, -1, offsetMarker, -1, -1, s.MaxBytes
+	p.Partition, p.CurrentLeaderEpoch, p.FetchOffset, p.LastFetchedEpoch, p.LogStartOffset, p.PartitionMaxBytes = partitionMarker, -1, offsetMarker, -1, -1, s.MaxBytes
 	t := kmsg.NewFetchRequestTopic()
 	t.Topic, t.Partitions = s.Topic, append(t.Partitions, p)
 	req.Topics = append(req.Topics, t)
-	e := &fetch{frame: frameOf(req), from: s.From, to: s.To, at: s.From, rewind: s.Rewind, stay: s.Stay}
-	var err error
+	e := &fetch{frame: frameOf(req), stretches: s.Stretches, rewind: s.Rewind, stay: s.Stay, arrived: s.Arrived}
+	var err, err2 error
 	e.offsetAt, err = whereIs(e.frame, binary.BigEndian.AppendUint64(nil, offsetMarker))
-	return e, err
+	e.partitionAt, err2 = whereIs(e.frame, binary.BigEndian.AppendUint32(nil, partitionMarker))
+	e.begin(0)
+	return e, errors.Join(err, err2)
+}
+
+// begin turns to a stretch, past those that hold nothing.
+func (e *fetch) begin(turn int) {
+	for ; turn < len(e.stretches); turn++ {
+		if s := e.stretches[turn]; s.To < 0 || s.From < s.To {
+			e.turn, e.at = turn, s.From
+			binary.BigEndian.PutUint32(e.frame[e.partitionAt:], uint32(s.Partition))
+			return
+		}
+	}
+	e.ended = true
 }
 
 func (e *fetch) next(corr int32) []byte {
@@ -195,6 +221,7 @@ func (e *fetch) answer(b []byte, s *Stats) error {
 	r.skip(r.compactLen())
 	parts := r.compactLen()
 	partition, code := r.int32(), r.int16()
+	due := e.stretches[e.turn].Partition
 	r.skip(24)
 	for range r.compactLen() { // aborted transactions
 		r.skip(16)
@@ -206,8 +233,8 @@ func (e *fetch) answer(b []byte, s *Stats) error {
 		s.Errors++
 		return fmt.Errorf("fetch: %w", err)
 	}
-	if r.bad || topics != 1 || parts != 1 || n > len(r.b) {
-		return fmt.Errorf("%w: fetch answer", ErrAnswer)
+	if r.bad || topics != 1 || parts != 1 || partition != due || n > len(r.b) {
+		return fmt.Errorf("%w: fetch answer for partition %d, expected %d", ErrAnswer, partition, due)
 	}
 	if err := kerr.ErrorForCode(code); err != nil {
 		s.Errors++
@@ -232,15 +259,18 @@ func (e *fetch) walk(records []byte, s *Stats) error {
 		if end <= e.at || base > e.at {
 			return fmt.Errorf("%w: batch %d…%d where offset %d was asked for", ErrAnswer, base, end, e.at)
 		}
+		if e.arrived != nil {
+			e.arrived(records[:size])
+		}
 		s.Records += end - e.at
 		e.at = end
 		records = records[size:]
 	}
-	if e.to >= 0 && e.at >= e.to {
-		if e.rewind {
-			e.at = e.from
-		} else {
-			e.ended = true
+	if to := e.stretches[e.turn].To; to >= 0 && e.at >= to {
+		e.begin(e.turn + 1)
+		if e.ended && e.rewind {
+			e.ended = false
+			e.begin(0)
 		}
 	}
 	return nil
@@ -314,6 +344,17 @@ func (r *reader) int32() int32 {
 func (r *reader) uvarint() int {
 	v, n := binary.Uvarint(r.b)
 	if n <= 0 || v > 1<<31 {
+		r.bad, r.b = true, nil
+		return 0
+	}
+	r.skip(n)
+	return int(v)
+}
+
+// varint is a signed length or number of a record.
+func (r *reader) varint() int {
+	v, n := binary.Varint(r.b)
+	if n <= 0 {
 		r.bad, r.b = true, nil
 		return 0
 	}

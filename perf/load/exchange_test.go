@@ -145,7 +145,7 @@ func TestFetchFollowsTheBatchesAndStartsOver(t *testing.T) {
 		binary.BigEndian.PutUint64(b, uint64(base))
 		return b
 	}
-	f, err := newFetch(FetchSpec{Topic: "t", Partition: 3, From: 105, To: 130, MaxBytes: 1 << 20, Rewind: true})
+	f, err := newFetch(FetchSpec{Topic: "t", Stretches: []Stretch{{3, 105, 130}, {4, 7, 7}}, MaxBytes: 1 << 20, Rewind: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func FuzzAnswer(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, err := newFetch(FetchSpec{Topic: "t", From: 0, To: -1})
+		e, err := newFetch(FetchSpec{Topic: "t", Stretches: []Stretch{{3, 0, -1}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -108,6 +108,9 @@ func (l *loop) open(startNs, intervalNs, endNs int64) error {
 }
 
 func (l *loop) send(at int64) error {
+	if s, ok := l.ex.(stamper); ok {
+		s.stamp(at)
+	}
 	frame := l.ex.next(int32(l.tail))
 	if l.ex.answers() {
 		l.due[l.tail%maxDue] = at
@@ -195,7 +198,7 @@ func (l *loop) take(b []byte, now int64) error {
 	if at >= l.warmUntil {
 		l.stats.observe(now - at)
 		if l.live != nil {
-			l.live.observe(now, now-at)
+			l.live.observe(now - at)
 		}
 		if l.rawLatency != nil {
 			l.rawLatency(now - at)

@@ -30,7 +30,7 @@ type Workload struct {
 	Connections  int
 	InFlight     int // closed loop: requests outstanding on each connection
 	Topic        string
-	Partitions   []int32  // produce: all connections take them in turn; fetch: connection i reads the i-th, modulo
+	Partitions   []int32  // produce: all connections take them in turn; fetch: connection i reads every n-th from the i-th on
 	OwnPartition bool     // produce: connection i writes only to the i-th, modulo
 	Leaders      []string // by partition number; empty: everything is at Addr
 	Acks         int16
@@ -38,6 +38,8 @@ type Workload struct {
 	Idempotent   bool
 	MaxBytes     int32 // fetch
 	MaxWaitMs    int32
+	Rewind       bool            // fetch: start over at the end
+	Arrived      func([]byte)    // fetch: gets every batch, on the connection's goroutine
 	Stay         bool            // fetch: read the first stretch again and again
 	From, To     map[int32]int64 // fetch: offsets of each partition; To missing: follow the tail
 	MessageBytes int
@@ -93,13 +95,16 @@ func (r *Rig) exchange(i int) (ex exchange, addr string, err error) {
 	case Message:
 		return newMessage(w.MessageBytes), addr, nil
 	case Fetch:
-		p := w.Partitions[i%len(w.Partitions)]
-		to, ok := w.To[p]
-		if !ok {
-			to = -1
+		spec := FetchSpec{Topic: w.Topic, MaxBytes: w.MaxBytes, MinBytes: 1, MaxWaitMs: w.MaxWaitMs, Rewind: w.Rewind, Stay: w.Stay, Arrived: w.Arrived}
+		for n := i % len(w.Partitions); n < len(w.Partitions); n += max(w.Connections, 1) {
+			s := Stretch{Partition: w.Partitions[n], From: w.From[w.Partitions[n]], To: -1}
+			if to, ok := w.To[s.Partition]; ok {
+				s.To = to
+			}
+			spec.Stretches = append(spec.Stretches, s)
 		}
-		ex, err = newFetch(FetchSpec{Topic: w.Topic, Partition: p, From: w.From[p], To: to, MaxBytes: w.MaxBytes, MinBytes: 1, MaxWaitMs: w.MaxWaitMs, Rewind: ok, Stay: w.Stay})
-		addr = w.leader(p)
+		addr = w.leader(spec.Stretches[0].Partition)
+		ex, err = newFetch(spec)
 	case Produce:
 		mine := w.led(i)
 		addr = w.leader(mine[0])
@@ -188,6 +193,24 @@ func (r *Rig) ClosedFor(ctx context.Context, length time.Duration) (Outcome, err
 	return r.run(ctx, func(_ int, l *loop) error {
 		return l.closed(max(r.w.InFlight, 1), func(int64) bool { return r.clk.Mono() < until && !ended(l.ex) })
 	})
+}
+
+// until runs the connections one request at a time for as long as goOn, told the records that a
+// connection has got, says so, and its exchange has something left to do.
+func (r *Rig) until(ctx context.Context, goOn func(records int64) bool) (Outcome, error) {
+	return r.run(ctx, func(_ int, l *loop) error {
+		return l.closed(max(r.w.InFlight, 1), func(int64) bool { return goOn(l.stats.Records) && !ended(l.ex) })
+	})
+}
+
+// Forget drops latencies and counts so far, except what was acknowledged in each partition.
+func (r *Rig) Forget() {
+	for _, l := range r.loops {
+		acked := l.stats.Acked
+		l.stats = newStats(nil)
+		l.stats.Acked = acked
+	}
+	r.live.take(0)
 }
 
 // Open sends perSecond requests a second in all for that long, or until ctx ends.

@@ -1,0 +1,164 @@
+package load
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pelton-broker/pelton/internal/task"
+)
+
+// stampBytes is the mark at the start of a value: the run, and the intended moment of sending.
+const stampBytes = 16
+
+// stamper is an exchange that writes the intended time into what it sends.
+type stamper interface{ stamp(at int64) }
+
+// marked is a produce exchange of one-record batches whose value begins with the mark.
+type marked struct {
+	*produce
+	valueAt int
+	run     uint64
+}
+
+// newMarked finds the value of the batch's only record.
+func newMarked(p *produce, run uint64) *marked {
+	return &marked{produce: p, valueAt: valueOf(p.batch), run: run}
+}
+
+// valueOf is where the value of an uncompressed batch's first record stands; behind the batch's end
+// when it cannot be read.
+func valueOf(batch []byte) int {
+	r := reader{b: batch[batchRecords:]}
+	r.varint() // the record's length
+	r.skip(1)  // attributes
+	r.varint() // timestamp
+	r.varint() // offset
+	r.skip(max(0, r.varint()))
+	r.varint() // the value's length
+	if r.bad {
+		return len(batch)
+	}
+	return len(batch) - len(r.b)
+}
+
+func (m *marked) stamp(at int64) {
+	binary.BigEndian.PutUint64(m.batch[m.valueAt:], m.run)
+	binary.BigEndian.PutUint64(m.batch[m.valueAt+8:], uint64(at))
+	if m.producerID < 0 {
+		sealBatch(m.batch) // an idempotent one is sealed by next
+	}
+}
+
+// endToEnd produces at a fixed rate and consumes at the tail, both in this process and on one clock.
+func (s *stage) endToEnd(ctx context.Context) (*Result, error) {
+	o := s.o
+	batch, err := o.batch(time.Now().UnixMilli())
+	if err != nil {
+		return nil, err
+	}
+	producers, err := NewRig(s.produceWork(batch))
+	if err != nil {
+		return nil, err
+	}
+	defer producers.Close()
+	run := uint64(time.Now().UnixNano())
+	for _, l := range producers.loops {
+		l.ex = newMarked(l.ex.(*produce), run)
+	}
+	tail := &tail{o: o, run: run, clk: producers.clk, stats: newStats(nil), live: producers.live}
+	w := s.fetchWork(len(s.partitions))
+	w.Arrived, w.MaxWaitMs = tail.take, 100
+	for _, p := range s.partitions {
+		w.From[p] = s.ends[p]
+	}
+	consumers, err := NewRig(w)
+	if err != nil {
+		return nil, err
+	}
+	defer consumers.Close()
+	consumers.clk = producers.clk
+	r := newResult(o)
+	if err := r.watch(producers, func() (Outcome, error) { return tail.follow(ctx, producers, consumers) }); err != nil {
+		return nil, err
+	}
+	if lost := r.out.Records - tail.seen.Load(); lost != 0 {
+		err = fmt.Errorf("%w: %d records were acknowledged, %d came back", ErrCounts, r.out.Records, tail.seen.Load())
+	}
+	r.out.Latency = tail.stats.Latency
+	return r, err
+}
+
+// tail is the consumers' side of an end-to-end run.
+type tail struct {
+	o     Options
+	run   uint64
+	clk   interface{ Mono() int64 }
+	seen  atomic.Int64
+	from  atomic.Int64 // intended times before it belong to the warm-up
+	mu    sync.Mutex   // consumers of several partitions meet in one histogram
+	stats *Stats
+	live  *live
+}
+
+// take measures a batch that has come.
+func (t *tail) take(batch []byte) {
+	now := t.clk.Mono()
+	at := valueOf(batch)
+	if len(batch) < at+stampBytes || binary.BigEndian.Uint64(batch[at:]) != t.run {
+		return // somebody else's record
+	}
+	t.seen.Add(1)
+	sent := int64(binary.BigEndian.Uint64(batch[at+8:]))
+	if sent < t.from.Load() {
+		return
+	}
+	t.live.observe(now - sent)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stats.observe(now - sent)
+}
+
+// follow runs the producers, and the consumers until they have everything or nothing more comes for a while.
+func (t *tail) follow(ctx context.Context, producers, consumers *Rig) (Outcome, error) {
+	group := task.NewGroup()
+	defer group.Stop()
+	t.from.Store(t.clk.Mono() + int64(t.o.Warmup))
+	var produced atomic.Int64
+	produced.Store(-1)
+	lastSeen, since := int64(-1), time.Now()
+	var mu sync.Mutex
+	complete := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		n := t.seen.Load()
+		if n != lastSeen {
+			lastSeen, since = n, time.Now()
+		}
+		all := produced.Load()
+		return all >= 0 && (n >= all || time.Since(since) > t.o.patience)
+	}
+	done := make(chan error, 1)
+	group.Go("consumers", func(context.Context) {
+		_, err := consumers.until(ctx, func(int64) bool { return !complete() })
+		done <- err
+	})
+	length := t.o.Warmup + t.o.Duration
+	if t.o.Records > 0 {
+		length = t.o.Warmup + time.Duration(float64(t.o.Records)/t.o.Rate*1e9)
+	}
+	for _, l := range producers.loops {
+		l.live = nil // the heat map shows what the consumers saw
+	}
+	out, err := producers.Open(ctx, t.o.Rate, length)
+	if err != nil {
+		consumers.abort()
+		return out, errors.Join(err, <-done)
+	}
+	produced.Store(out.Records)
+	return out, <-done
+}

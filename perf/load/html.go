@@ -1,0 +1,226 @@
+package load
+
+import (
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"sort"
+	"strings"
+	"time"
+)
+
+// Sizes of a chart in the report.
+const (
+	chartW, chartH    = 860.0, 260.0
+	padLeft, padRight = 70.0, 20.0
+	padTop, padBottom = 14.0, 38.0
+	plotW, plotH      = chartW - padLeft - padRight, chartH - padTop - padBottom
+	reportPage        = `<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>pelton perf {{.R.Mode}} {{.R.Topic}}</title>
+<style>
+body{font:15px/1.5 system-ui,sans-serif;color:#1d2733;background:#fff;max-width:900px;margin:2em auto;padding:0 1em}
+h1{font-size:1.4em;margin-bottom:.2em}h2{font-size:1.05em;margin:1.8em 0 .3em}p{margin:.3em 0;color:#4a5866}
+table{border-collapse:collapse;margin:.6em 0}td,th{padding:.2em 1.4em .2em 0;text-align:left;font-weight:normal}th{color:#4a5866}
+td{font-variant-numeric:tabular-nums}.big td{font-size:1.25em;padding-right:2em}
+svg{max-width:100%;height:auto}svg text{font:11px system-ui,sans-serif;fill:#4a5866}.note{background:#fff4d6;padding:.4em .8em;border-radius:4px;color:#1d2733}
+</style>
+<h1>pelton perf {{.R.Mode}}, topic {{.R.Topic}}</h1>
+<p>{{.Made}}</p>
+{{range .R.Notes}}<p class="note">{{.}}</p>{{end}}
+<table class="big"><tr><th>records/s</th><th>MB/s</th>{{range .Percentiles}}<th>{{.Name}}</th>{{end}}</tr>
+<tr><td>{{.Rate}}</td><td>{{printf "%.1f" .R.MBPerSecond}}</td>{{range .Percentiles}}<td>{{.Value}}</td>{{end}}</tr></table>
+<p>{{.R.Records}} records in {{printf "%.2f" .R.Seconds}} s, {{.R.Requests}} requests, {{.R.Errors}} errors{{if .R.AskedPerSecond}}, {{.R.Late}} sent late; {{printf "%.0f" .R.AskedPerSecond}} records/s were asked for{{end}}.</p>
+<h2>Throughput over time</h2><p>Each second of the run.</p>{{.Throughput}}
+<h2>Latency by percentile</h2><p>{{.LatencyFrom}}. Each step to the right leaves out nine tenths of what is left.</p>{{.Curve}}
+<h2>Latency over time</h2><p>Darker cells hold more of that second's requests; the colour is on a logarithmic scale.</p>{{.Heat}}
+<h2>Settings</h2><table>{{range .Settings}}<tr><th>{{.Name}}</th><td>{{.Value}}</td></tr>{{end}}</table>
+</html>
+`
+)
+
+type named struct{ Name, Value string }
+
+// html writes the report: one file, nothing fetched from anywhere.
+func (r *Result) html(w io.Writer) error {
+	r.latencies()
+	page := struct {
+		R                       *Result
+		Made, Rate, LatencyFrom string
+		Percentiles, Settings   []named
+		Throughput, Curve, Heat template.HTML
+	}{R: r, Made: "Made " + time.Now().Format("2006-01-02 15:04:05 MST") + ".", Rate: plain(r.RecordsPerSecond), LatencyFrom: "From sending a request to its answer",
+		Throughput: r.throughputChart(), Curve: r.percentileChart(), Heat: r.heatChart()}
+	if r.AskedPerSecond > 0 {
+		page.LatencyFrom = "From the moment at which a request should have been sent"
+	}
+	for _, p := range percentiles() {
+		page.Percentiles = append(page.Percentiles, named{p.name, short(r.LatencyUs[p.name] * 1e3)})
+	}
+	for k, v := range r.Settings {
+		page.Settings = append(page.Settings, named{strings.ReplaceAll(k, "_", " "), fmt.Sprint(v)})
+	}
+	sort.Slice(page.Settings, func(i, j int) bool { return page.Settings[i].Name < page.Settings[j].Name })
+	t, err := template.New("report").Parse(reportPage)
+	if err != nil {
+		return err
+	}
+	return t.Execute(w, page)
+}
+
+// short is a latency of ns nanoseconds with three digits.
+func short(ns float64) string {
+	switch {
+	case ns < 1e3:
+		return fmt.Sprintf("%.0f ns", ns)
+	case ns < 1e6:
+		return fmt.Sprintf("%.3g µs", ns/1e3)
+	case ns < 1e9:
+		return fmt.Sprintf("%.3g ms", ns/1e6)
+	}
+	return fmt.Sprintf("%.3g s", ns/1e9)
+}
+
+// chart is an SVG picture under construction; x and y go from 0 to 1 inside its frame.
+type chart struct{ strings.Builder }
+
+func newChart(label string) *chart {
+	c := &chart{}
+	fmt.Fprintf(c, `<svg viewBox="0 0 %g %g" role="img" aria-label="%s">`, chartW, chartH, label)
+	return c
+}
+
+func px(x float64) float64 { return padLeft + x*plotW }
+func py(y float64) float64 { return padTop + (1-y)*plotH }
+
+func (c *chart) gridY(y float64, label string) {
+	fmt.Fprintf(c, `<line x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f" stroke="#e3e8ee"/><text x="%.1f" y="%.1f" text-anchor="end">%s</text>`,
+		px(0), px(1), py(y), py(y), padLeft-8, py(y)+4, label)
+}
+
+func (c *chart) tickX(x float64, label string) {
+	fmt.Fprintf(c, `<text x="%.1f" y="%.1f" text-anchor="middle">%s</text>`, px(x), py(0)+18, label)
+}
+
+func (c *chart) line(points [][2]float64) {
+	c.WriteString(`<polyline fill="none" stroke="#1f6feb" stroke-width="2" stroke-linejoin="round" points="`)
+	for _, p := range points {
+		fmt.Fprintf(c, "%.1f,%.1f ", px(p[0]), py(p[1]))
+	}
+	c.WriteString(`"/>`)
+}
+
+func (c *chart) done() template.HTML {
+	c.WriteString("</svg>")
+	return template.HTML(c.String()) // made of numbers and our own words only
+}
+
+// seconds labels the time axis.
+func (c *chart) seconds(end float64) {
+	step := math.Max(1, math.Ceil(end/10))
+	for s := 0.0; s <= end; s += step {
+		c.tickX(s/end, fmt.Sprintf("%.0f s", s))
+	}
+}
+
+func (r *Result) throughputChart() template.HTML {
+	c := newChart("megabytes per second over time")
+	if len(r.Intervals) == 0 {
+		return c.done()
+	}
+	rates, top, before := make([]float64, len(r.Intervals)), 0.0, 0.0
+	for i, in := range r.Intervals {
+		rates[i] = float64(in.Bytes) / 1e6 / math.Max(in.AtSeconds-before, 1e-3)
+		before, top = in.AtSeconds, math.Max(top, rates[i])
+	}
+	top = nice(top)
+	for i := range 5 {
+		c.gridY(float64(i)/4, fmt.Sprintf("%.4g MB/s", top*float64(i)/4))
+	}
+	c.seconds(before)
+	var points [][2]float64
+	last := 0.0
+	for i, in := range r.Intervals { // a step for each interval
+		points = append(points, [2]float64{last / before, rates[i] / top}, [2]float64{in.AtSeconds / before, rates[i] / top})
+		last = in.AtSeconds
+	}
+	c.line(points)
+	return c.done()
+}
+
+// nice is the next round number.
+func nice(v float64) float64 {
+	if v <= 0 {
+		return 1
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, m := range []float64{1, 2, 4, 5, 8, 10} {
+		if v <= m*unit {
+			return m * unit
+		}
+	}
+	return v
+}
+
+func (r *Result) percentileChart() template.HTML {
+	c := newChart("latency by percentile")
+	n := r.out.Latency.TotalCount()
+	if n == 0 {
+		return c.done()
+	}
+	nines := math.Max(2, math.Ceil(math.Log10(float64(n))))
+	low := math.Floor(math.Log10(math.Max(1, float64(r.out.Latency.Min()))))
+	high := math.Ceil(math.Log10(math.Max(10, float64(r.out.Latency.Max()))))
+	high = math.Max(high, low+1)
+	for e := low; e <= high; e++ {
+		c.gridY((e-low)/(high-low), short(math.Pow(10, e)))
+	}
+	for k := 0.0; k <= nines; k++ {
+		c.tickX(k/nines, "p"+strings.TrimSuffix(fmt.Sprintf("%.10g", 100*(1-math.Pow(10, -k))), ".0"))
+	}
+	var points [][2]float64
+	for x := 0.0; x <= nines; x += 0.05 {
+		v := float64(r.out.Quantile(1 - math.Pow(10, -x)))
+		points = append(points, [2]float64{x / nines, (math.Log10(math.Max(1, v)) - low) / (high - low)})
+	}
+	c.line(points)
+	return c.done()
+}
+
+func (r *Result) heatChart() template.HTML {
+	c := newChart("latency over time")
+	low, high, most := heatRows, 0, int64(1)
+	for _, in := range r.Intervals {
+		for row, n := range in.Heat {
+			if n > 0 {
+				low, high, most = min(low, row), max(high, row+1), max(most, n)
+			}
+		}
+	}
+	if high == 0 {
+		return c.done()
+	}
+	end := r.Intervals[len(r.Intervals)-1].AtSeconds
+	rows := float64(high - low)
+	for row := low; row <= high; row += max(1, (high-low)/6) {
+		edge := 0.0
+		if row > 0 {
+			edge = float64(heatEnd(row - 1))
+		}
+		c.gridY(float64(row-low)/rows, short(edge))
+	}
+	c.seconds(end)
+	before := 0.0
+	for _, in := range r.Intervals {
+		for row, n := range in.Heat {
+			if n == 0 {
+				continue
+			}
+			depth := 0.15 + 0.85*math.Log1p(float64(n))/math.Log1p(float64(most))
+			fmt.Fprintf(c, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="#1f6feb" fill-opacity="%.2f"><title>%d requests up to %s</title></rect>`,
+				px(before/end), py(float64(row-low+1)/rows), (in.AtSeconds-before)/end*plotW-1, plotH/rows-1, depth, n, short(float64(heatEnd(row))))
+		}
+		before = in.AtSeconds
+	}
+	return c.done()
+}

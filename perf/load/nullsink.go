@@ -1,0 +1,121 @@
+package load
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+
+	"github.com/pelton-broker/pelton/internal/task"
+)
+
+// nullSink answers every frame with its correlation id and forgets it: what is left is the generator's own cost.
+type nullSink struct {
+	l     net.Listener
+	group *task.Group
+}
+
+func newNullSink() (*nullSink, error) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	s := &nullSink{l: l, group: task.NewGroup()}
+	s.group.Go("accept", func(ctx context.Context) {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return // closed
+			}
+			s.group.Go("connection", func(ctx context.Context) {
+				stop := context.AfterFunc(ctx, func() { c.Close() })
+				defer stop()
+				defer c.Close()
+				_ = swallow(c)
+			})
+		}
+	})
+	return s, nil
+}
+
+func (s *nullSink) addr() string { return s.l.Addr().String() }
+
+func (s *nullSink) close() error {
+	err := s.l.Close()
+	s.group.Stop()
+	return err
+}
+
+// swallow reads frames until the peer is done; answers are written when no whole frame is waiting.
+func swallow(c io.ReadWriter) error {
+	in, out := bufio.NewReaderSize(c, 256<<10), bufio.NewWriterSize(c, 64<<10)
+	for {
+		head, err := in.Peek(12)
+		if err != nil {
+			return err
+		}
+		size := 4 + int(binary.BigEndian.Uint32(head))
+		if size < 12 {
+			return errors.New("load: a frame without a header")
+		}
+		ack := [8]byte{3: 4, 4: head[8], 5: head[9], 6: head[10], 7: head[11]}
+		if _, err := in.Discard(size); err != nil {
+			return err
+		}
+		if _, err := out.Write(ack[:]); err != nil {
+			return err
+		}
+		if in.Buffered() < 12 {
+			if err := out.Flush(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// selfTest drives the null sink with the workload of the options.
+func selfTest(ctx context.Context, o Options) (*Result, error) {
+	sink, err := newNullSink()
+	if err != nil {
+		return nil, err
+	}
+	r, err := againstNull(ctx, o, sink.addr())
+	return r, errors.Join(err, sink.close())
+}
+
+func againstNull(ctx context.Context, o Options, addr string) (*Result, error) {
+	batch, err := o.batch(0)
+	if err != nil {
+		return nil, err
+	}
+	rig, err := NewRig(Workload{Addr: addr, Floor: true, Kind: Produce, Connections: o.Connections, InFlight: o.InFlight, Topic: o.Topic,
+		Partitions: []int32{0}, Acks: 1, Batch: batch})
+	if err != nil {
+		return nil, err
+	}
+	defer rig.Close()
+	r := newResult(o)
+	if err := r.watch(rig, func() (Outcome, error) { return work(ctx, o, rig, int64(o.perBatch())) }); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// nearLimit is the share of the generator's own limit from which a result says more about it than about the broker.
+const nearLimit = 0.8
+
+// ownLimit measures how fast this process could have gone, and notes when that is close.
+func (r *Result) ownLimit(ctx context.Context, o Options) error {
+	o.Mode, o.Records, o.Duration, o.Warmup, o.Progress = ModeSelfTest, 0, 400e6, 100e6, nil
+	limit, err := selfTest(ctx, o)
+	if err != nil {
+		return err
+	}
+	r.LimitPerSecond = limit.RecordsPerSecond
+	if r.RecordsPerSecond > nearLimit*r.LimitPerSecond {
+		r.Notes = append(r.Notes, "the load generator itself can do no more than "+plain(r.LimitPerSecond)+" records/s here: this result is within 80 % of that, and says little about the broker")
+	}
+	return nil
+}

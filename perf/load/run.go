@@ -1,0 +1,270 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// ErrCounts is returned when the broker's log does not hold exactly what was acknowledged, or a
+// consumer did not get exactly what the log holds.
+var ErrCounts = errors.New("load: counts differ")
+
+// Run does what the options say, prints the final table (or JSON) to out and returns the result.
+// A result comes with an error when the work was done but its counts do not agree.
+func Run(ctx context.Context, o Options, out io.Writer) (*Result, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	r, err := measure(ctx, o)
+	if r == nil {
+		return nil, err
+	}
+	if err == nil && o.Mode == ModeProduce && o.Rate == 0 {
+		err = r.ownLimit(ctx, o)
+	}
+	print := r.table
+	if o.JSON {
+		print = r.json
+	}
+	err = errors.Join(err, print(out))
+	if o.HTML != "" {
+		err = errors.Join(err, toFile(o.HTML, r.html))
+	}
+	if o.HDR != "" {
+		err = errors.Join(err, toFile(o.HDR, r.hdr))
+	}
+	return r, err
+}
+
+func measure(ctx context.Context, o Options) (*Result, error) {
+	switch o.Mode {
+	case ModeSelfTest:
+		return selfTest(ctx, o)
+	case ModeConsume:
+		return onStage(o, func(s *stage) (*Result, error) { return s.consume(ctx) })
+	case ModeLatency:
+		return onStage(o, func(s *stage) (*Result, error) { return s.endToEnd(ctx) })
+	}
+	return onStage(o, func(s *stage) (*Result, error) { return s.produce(ctx) })
+}
+
+func toFile(path string, write func(io.Writer) error) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
+}
+
+// stage is a run's topic: where its partitions are and what they hold.
+type stage struct {
+	o          Options
+	control    *Control
+	made       bool
+	partitions []int32
+	leaders    []string
+	starts     map[int32]int64
+	ends       map[int32]int64
+}
+
+func newStage(o Options) (*stage, error) {
+	c, err := DialControl(o.Bootstrap)
+	if err != nil {
+		return nil, err
+	}
+	s := &stage{o: o, control: c}
+	if err := s.open(); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *stage) open() error {
+	if s.o.Partitions > 0 {
+		made, err := s.control.CreateTopic(s.o.Topic, s.o.Partitions, nil)
+		if err != nil {
+			return err
+		}
+		s.made = made
+	}
+	var err error
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		if s.leaders, err = s.control.Leaders(s.o.Topic); err == nil || !s.made || time.Now().After(end) {
+			break
+		}
+	}
+	if err != nil {
+		return err
+	}
+	for p := range s.leaders {
+		s.partitions = append(s.partitions, int32(p))
+	}
+	if s.starts, err = s.offsets(AtStart); err != nil {
+		return err
+	}
+	s.ends, err = s.offsets(AtEnd)
+	return err
+}
+
+// offsets asks each partition's leader.
+func (s *stage) offsets(at int64) (map[int32]int64, error) {
+	byLeader := map[string][]int32{}
+	for _, p := range s.partitions {
+		byLeader[s.leaders[p]] = append(byLeader[s.leaders[p]], p)
+	}
+	all := map[int32]int64{}
+	for addr, partitions := range byLeader {
+		c, err := DialControl(addr)
+		if err != nil {
+			return nil, err
+		}
+		offsets, err := c.Offsets(s.o.Topic, partitions, at)
+		c.Close()
+		if err != nil {
+			return nil, err
+		}
+		for p, n := range offsets {
+			all[p] = n
+		}
+	}
+	return all, nil
+}
+
+func (s *stage) close() error {
+	defer s.control.Close()
+	if s.made && !s.o.Keep {
+		return s.control.DeleteTopic(s.o.Topic)
+	}
+	return nil
+}
+
+func (s *stage) produceWork(batch []byte) Workload {
+	return Workload{Addr: s.o.Bootstrap, Kind: Produce, Connections: s.o.Connections, InFlight: s.o.InFlight, Topic: s.o.Topic,
+		Partitions: s.partitions, Leaders: s.leaders, Acks: s.o.acks(), Batch: batch, Idempotent: s.o.Idempotent}
+}
+
+// fetchWork reads with one connection per partition when partitions have several leaders.
+func (s *stage) fetchWork(connections int) Workload {
+	for _, l := range s.leaders {
+		if l != s.leaders[0] {
+			connections = len(s.leaders)
+		}
+	}
+	return Workload{Addr: s.o.Bootstrap, Kind: Fetch, Connections: min(connections, len(s.partitions)), InFlight: 1, Topic: s.o.Topic, Partitions: s.partitions,
+		Leaders: s.leaders, MaxBytes: int32(s.o.FetchBytes), MaxWaitMs: 500, From: map[int32]int64{}, To: map[int32]int64{}}
+}
+
+// onStage runs a measurement on the options' topic and clears up behind it, however it ended.
+func onStage(o Options, run func(s *stage) (*Result, error)) (*Result, error) {
+	s, err := newStage(o)
+	if err != nil {
+		return nil, err
+	}
+	r, err := run(s)
+	return r, errors.Join(err, s.close())
+}
+
+func (s *stage) produce(ctx context.Context) (*Result, error) {
+	o := s.o
+	batch, err := o.batch(time.Now().UnixMilli())
+	if err != nil {
+		return nil, err
+	}
+	rig, err := NewRig(s.produceWork(batch))
+	if err != nil {
+		return nil, err
+	}
+	defer rig.Close()
+	r := newResult(o)
+	if err := r.watch(rig, func() (Outcome, error) { return work(ctx, o, rig, int64(o.perBatch())) }); err != nil {
+		return nil, err
+	}
+	if o.Verify && o.acks() != 0 {
+		err = s.compareAcked(r.out.Acked)
+	}
+	return r, err
+}
+
+// work runs the warm-up and then what counts.
+func work(ctx context.Context, o Options, rig *Rig, perRequest int64) (Outcome, error) {
+	if o.Warmup > 0 {
+		var err error
+		if o.Rate > 0 {
+			_, err = rig.Open(ctx, o.Rate/float64(perRequest), o.Warmup)
+		} else {
+			_, err = rig.ClosedFor(ctx, o.Warmup)
+		}
+		if err != nil {
+			return Outcome{}, err
+		}
+		rig.Forget()
+	}
+	requests := (o.Records + perRequest - 1) / perRequest
+	switch {
+	case o.Rate > 0:
+		length := o.Duration
+		if o.Records > 0 {
+			length = time.Duration(float64(o.Records) / o.Rate * 1e9)
+		}
+		return rig.Open(ctx, o.Rate/float64(perRequest), length)
+	case requests > 0:
+		return rig.Closed(ctx, requests)
+	}
+	return rig.ClosedFor(ctx, o.Duration)
+}
+
+// compareAcked checks that each partition grew by exactly what was acknowledged, warm-up included.
+func (s *stage) compareAcked(acked map[int32]int64) error {
+	now, err := s.offsets(AtEnd)
+	if err != nil {
+		return err
+	}
+	for _, p := range s.partitions {
+		if grown := now[p] - s.ends[p]; grown != acked[p] {
+			err = errors.Join(err, fmt.Errorf("%w: %s-%d grew by %d records, %d were acknowledged", ErrCounts, s.o.Topic, p, grown, acked[p]))
+		}
+	}
+	return err
+}
+
+func (s *stage) consume(ctx context.Context) (*Result, error) {
+	o := s.o
+	w := s.fetchWork(o.Connections)
+	var want int64
+	for _, p := range s.partitions {
+		w.From[p], w.To[p] = s.starts[p], s.ends[p]
+		if o.From == "end" {
+			w.From[p] = s.ends[p]
+			delete(w.To, p)
+		}
+		want += s.ends[p] - s.starts[p]
+	}
+	w.Rewind = o.From == "beginning" && (o.Records > 0 || o.Duration > 0)
+	rig, err := NewRig(w)
+	if err != nil {
+		return nil, err
+	}
+	defer rig.Close()
+	r := newResult(o)
+	err = r.watch(rig, func() (Outcome, error) {
+		switch {
+		case o.Duration > 0:
+			return rig.ClosedFor(ctx, o.Duration)
+		case o.Records > 0:
+			return rig.until(ctx, func(records int64) bool { return records < o.Records/int64(w.Connections) })
+		}
+		return rig.until(ctx, func(int64) bool { return true })
+	})
+	if err != nil {
+		return nil, err
+	}
+	if o.Verify && !w.Rewind && o.From == "beginning" && r.out.Records != want {
+		err = fmt.Errorf("%w: %d records came, the log holds %d", ErrCounts, r.out.Records, want)
+	}
+	return r, err
+}
