@@ -118,6 +118,7 @@ func (t *tail) take(batch []byte) {
 		return
 	}
 	t.live.observe(now - sent)
+	t.live.count(int64(len(batch)))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.stats.observe(now - sent)

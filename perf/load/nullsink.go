@@ -96,6 +96,9 @@ func againstNull(ctx context.Context, o Options, addr string) (*Result, error) {
 		return nil, err
 	}
 	defer rig.Close()
+	if err := warmUp(ctx, o, rig, int64(o.perBatch())); err != nil {
+		return nil, err
+	}
 	r := newResult(o)
 	if err := r.watch(rig, func() (Outcome, error) { return work(ctx, o, rig, int64(o.perBatch())) }); err != nil {
 		return nil, err

@@ -92,15 +92,20 @@ func (s *stage) open() error {
 		}
 		s.made = made
 	}
-	var err error
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		if s.leaders, err = s.control.Leaders(s.o.Topic); err == nil || !s.made || time.Now().After(end) {
-			break
+		// Leaders of a new topic take their place a moment after it is known.
+		if err := s.look(); err == nil || !s.made || time.Now().After(end) {
+			return err
 		}
 	}
-	if err != nil {
+}
+
+// look learns where the partitions are and what they hold.
+func (s *stage) look() (err error) {
+	if s.leaders, err = s.control.Leaders(s.o.Topic); err != nil {
 		return err
 	}
+	s.partitions = s.partitions[:0]
 	for p := range s.leaders {
 		s.partitions = append(s.partitions, int32(p))
 	}
@@ -180,6 +185,9 @@ func (s *stage) produce(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	defer rig.Close()
+	if err := warmUp(ctx, o, rig, int64(o.perBatch())); err != nil {
+		return nil, err
+	}
 	r := newResult(o)
 	if err := r.watch(rig, func() (Outcome, error) { return work(ctx, o, rig, int64(o.perBatch())) }); err != nil {
 		return nil, err
@@ -190,20 +198,22 @@ func (s *stage) produce(ctx context.Context) (*Result, error) {
 	return r, err
 }
 
-// work runs the warm-up and then what counts.
-func work(ctx context.Context, o Options, rig *Rig, perRequest int64) (Outcome, error) {
-	if o.Warmup > 0 {
-		var err error
-		if o.Rate > 0 {
-			_, err = rig.Open(ctx, o.Rate/float64(perRequest), o.Warmup)
-		} else {
-			_, err = rig.ClosedFor(ctx, o.Warmup)
-		}
-		if err != nil {
-			return Outcome{}, err
-		}
-		rig.Forget()
+// warmUp does the same work for a while and forgets it.
+func warmUp(ctx context.Context, o Options, rig *Rig, perRequest int64) (err error) {
+	if o.Warmup <= 0 {
+		return nil
 	}
+	if o.Rate > 0 {
+		_, err = rig.Open(ctx, o.Rate/float64(perRequest), o.Warmup)
+	} else {
+		_, err = rig.ClosedFor(ctx, o.Warmup)
+	}
+	rig.Forget()
+	return err
+}
+
+// work does what counts.
+func work(ctx context.Context, o Options, rig *Rig, perRequest int64) (Outcome, error) {
 	requests := (o.Records + perRequest - 1) / perRequest
 	switch {
 	case o.Rate > 0:
