@@ -181,14 +181,23 @@ func (b *Broker) ZooKeeperConnectTimeoutMs() int64 {
 
 // MaxConnectionsPerIP is the limit for one host, by its name or address.
 func (b *Broker) MaxConnectionsPerIP(host string) int {
+	if n, special := b.ConnectionOverrides()[host]; special {
+		return n
+	}
+	return b.Int("max.connections.per.ip")
+}
+
+// ConnectionOverrides are the hosts with a limit of their own.
+func (b *Broker) ConnectionOverrides() map[string]int {
+	out := map[string]int{}
 	for _, e := range splitList(b.Str("max.connections.per.ip.overrides")) {
-		if h, n, ok := cutLast(e, ':'); ok && h == host {
+		if host, n, ok := cutLast(e, ':'); ok {
 			if v, why := (Row{Kind: Int}).parse(n); why == "" {
-				return int(v.long)
+				out[host] = int(v.long)
 			}
 		}
 	}
-	return b.Int("max.connections.per.ip")
+	return out
 }
 
 func sortedKeys(m map[string]string) []string {
