@@ -34,6 +34,9 @@ type Conn struct {
 	Remote netip.AddrPort
 	User   any // the handler's
 
+	// Listener is the number that AdoptFrom was given.
+	Listener int
+
 	net  *Net
 	fd   int
 	at   int // index in net.conns

@@ -192,9 +192,16 @@ func (n *Net) Unwatch(fd int) error {
 	return nil
 }
 
+// Ready is true when the last Wait has found something for Dispatch.
+func (n *Net) Ready() bool { return n.poller.Ready() || n.Pending() }
+
 // Adopt takes over an accepted, non-blocking socket.
-func (n *Net) Adopt(fd int, remote netip.AddrPort) {
+func (n *Net) Adopt(fd int, remote netip.AddrPort) { n.AdoptFrom(fd, remote, 0) }
+
+// AdoptFrom is Adopt with the number of its listener.
+func (n *Net) AdoptFrom(fd int, remote netip.AddrPort, listener int) {
 	c := n.newConn(fd, remote)
+	c.Listener = listener
 	c.state, c.want, c.limited = open, EventRead|EventPeerClosed, true
 	c.sniff = n.o.Sniff
 	n.Stats.Accepted++

@@ -27,6 +27,8 @@ type Poller interface {
 	// Wait returns when events wait, after a Wake, or when timeoutNs have passed; 0 does not sleep, less than 0 sleeps without end.
 	// It may return early with nothing.
 	Wait(timeoutNs int64) error
+	// Ready is true when the last Wait has found events.
+	Ready() bool
 	// Dispatch hands the events of the last Wait to the function the poller was opened with.
 	Dispatch() error
 	// Wake ends the present or the next Wait; from any thread.

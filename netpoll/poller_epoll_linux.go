@@ -122,6 +122,8 @@ func (p *epollPoller) sleep(timeoutNs int64) (int, unix.Errno) {
 	return epollSleepMs(p.fd, p.events, ms)
 }
 
+func (p *epollPoller) Ready() bool { return p.ready > 0 }
+
 func (p *epollPoller) Dispatch() error {
 	for i := range p.events[:p.ready] {
 		ev := &p.events[i]

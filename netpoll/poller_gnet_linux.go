@@ -125,6 +125,9 @@ func (g *gnetPoller) arm(ns int64) error {
 	return os.NewSyscallError("timerfd_settime", unix.TimerfdSettime(g.timerFD, 0, &spec, nil))
 }
 
+// Ready: a batch is open, be it only our own task's.
+func (g *gnetPoller) Ready() bool { return g.inBatch }
+
 func (g *gnetPoller) Dispatch() error { return g.resume(atEnd) }
 
 // resume runs the coroutine until it has passed the asked step.
