@@ -59,9 +59,7 @@ func (r *Result) watch(rig *Rig, work func() (Outcome, error)) error {
 	})
 	out, err := work()
 	group.Stop()
-	if last := rig.live.take(time.Since(began).Seconds()); last.Requests > 0 {
-		r.tick(last)
-	}
+	r.last(rig.live.take(time.Since(began).Seconds()))
 	if r.o.Progress != nil {
 		fmt.Fprintln(r.o.Progress)
 	}
@@ -80,6 +78,29 @@ func (r *Result) tick(i Interval) {
 	r.Intervals = append(r.Intervals, i)
 	if r.o.Progress != nil && length > 0 {
 		fmt.Fprintf(r.o.Progress, "\r%5.0f s  %10s requests/s  %8.1f MB/s  slowest ≤ %-10v", i.AtSeconds, plain(float64(i.Requests)/length), float64(i.Bytes)/1e6/length, time.Duration(i.worst()).Round(time.Microsecond))
+	}
+}
+
+// shortest is the length in seconds below which an interval is no interval of its own: its rate would be noise.
+const shortest = 0.2
+
+// last adds what came after the last whole second.
+func (r *Result) last(i Interval) {
+	n := len(r.Intervals)
+	if i.Requests == 0 {
+		return
+	}
+	if n == 0 || i.AtSeconds-r.Intervals[n-1].AtSeconds >= shortest {
+		r.tick(i)
+		return
+	}
+	before := &r.Intervals[n-1]
+	before.AtSeconds, before.Requests, before.Bytes = i.AtSeconds, before.Requests+i.Requests, before.Bytes+i.Bytes
+	for row, count := range i.Heat {
+		for row >= len(before.Heat) {
+			before.Heat = append(before.Heat, 0)
+		}
+		before.Heat[row] += count
 	}
 }
 

@@ -73,7 +73,9 @@ func TestRunMeasuresEndToEnd(t *testing.T) {
 	if r.Records != 400 || r.out.Latency.TotalCount() != 400 || r.LatencyUs["p50"] <= 0 {
 		t.Fatalf("%d records, %d latencies, %v", r.Records, r.out.Latency.TotalCount(), r.LatencyUs)
 	}
+	b.mu.Lock()
 	b.lose = b.n + 100
+	b.mu.Unlock()
 	if _, err = Run(context.Background(), o, &out); !errors.Is(err, ErrCounts) {
 		t.Fatalf("a lost record: %v", err)
 	}
@@ -171,5 +173,17 @@ func TestHeatRowsCoverEveryLatencyOnce(t *testing.T) {
 		if heatRow(end-1) != row || heatRow(end) != row+1 {
 			t.Fatalf("row %d ends at %d: %d is in %d, %d in %d", row, end, end-1, heatRow(end-1), end, heatRow(end))
 		}
+	}
+}
+
+func TestResultJoinsAShortLastIntervalToTheOneBefore(t *testing.T) {
+	r := &Result{Intervals: []Interval{{AtSeconds: 1, Requests: 10, Bytes: 100, Heat: []int64{10}}}}
+	r.last(Interval{AtSeconds: 1.1, Requests: 5, Bytes: 50, Heat: []int64{1, 4}})
+	got := r.Intervals[len(r.Intervals)-1]
+	if len(r.Intervals) != 1 || got.AtSeconds != 1.1 || got.Requests != 15 || got.Bytes != 150 || got.Heat[0] != 11 || got.Heat[1] != 4 {
+		t.Fatalf("%+v", r.Intervals)
+	}
+	if r.last(Interval{AtSeconds: 1.9, Requests: 5}); len(r.Intervals) != 2 {
+		t.Fatalf("%+v", r.Intervals)
 	}
 }
