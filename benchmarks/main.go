@@ -124,7 +124,9 @@ func (b *bench) measure(ctx context.Context, s settings, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		r.base["disk_backend"], r.base["ring"] = t.text("disk"), t.ready["ring"]
+		for _, k := range []string{"disk", "disk_reasons", "poller", "shards"} {
+			r.base[k] = t.ready[k]
+		}
 		brokers = append(brokers, t)
 	}
 	if s.rivals != "" {

@@ -53,7 +53,9 @@ func TestRunProducesThenConsumesEverything(t *testing.T) {
 func TestRunFindsALostAndADoubledBatch(t *testing.T) {
 	for name, spoil := range map[string]func(*fakeBroker){"lost": func(b *fakeBroker) { b.lose = 20 }, "doubled": func(b *fakeBroker) { b.twice = 20 }} {
 		b := newFakeBroker(t)
+		b.mu.Lock()
 		spoil(b)
+		b.mu.Unlock()
 		r, err := Run(context.Background(), small(ModeProduce, b.addr()), &bytes.Buffer{})
 		if !errors.Is(err, ErrCounts) || r == nil || r.Records != 612 {
 			t.Errorf("%s: %v", name, err)
@@ -88,6 +90,8 @@ func TestRunLeavesNoTopicThatItMade(t *testing.T) {
 	if _, err := Run(context.Background(), o, &bytes.Buffer{}); err != nil {
 		t.Fatal(err)
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if len(b.logs) != 0 {
 		t.Fatalf("%d topics are left", len(b.logs))
 	}
