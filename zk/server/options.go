@@ -1,0 +1,84 @@
+package server
+
+import (
+	"log/slog"
+
+	"github.com/pelton-broker/pelton/internal/clock"
+	"github.com/pelton-broker/pelton/internal/disk"
+)
+
+// Options are ZooKeeper's settings under its names. Zero fields get ZooKeeper's defaults.
+type Options struct {
+	DataDir    string // dataDir: snapshots, below version-2
+	DataLogDir string // dataLogDir: transaction logs; DataDir when empty
+	ClientAddr string // host:port; port 0 picks a free one
+
+	TickTimeMs          int // tickTime, 3000 in Apache's code, 2000 in its sample: 2000
+	MinSessionTimeoutMs int // minSessionTimeout, 2 ticks
+	MaxSessionTimeoutMs int // maxSessionTimeout, 20 ticks
+	SnapCount           int // snapCount: transactions between snapshots, 100000
+	MaxClientCnxns      int // maxClientCnxns: connections from one address; 0 is 60, negative no limit
+	MaxCnxns            int // maxCnxns: connections in all, 0 no limit
+	JuteMaxBuffer       int // jute.maxbuffer: the longest frame taken, 1048575
+	SnapRetain          int // autopurge.snapRetainCount, 3
+	// PurgeHours is autopurge.purgeInterval; 0 purges after every snapshot when Embedded, else never.
+	PurgeHours int
+	Embedded   bool
+
+	// FourLetterWhitelist is 4lw.commands.whitelist, comma separated: "srvr" when empty, "*" for all.
+	FourLetterWhitelist string
+	// SuperDigest is zookeeper.DigestAuthenticationProvider.superDigest: user:hash that may do everything.
+	SuperDigest string
+	// ExtendedTypes is zookeeper.extendedTypesEnabled: TTL nodes.
+	ExtendedTypes bool
+	SkipACL       bool // skipACL=yes
+	ServerID      int  // myid, in session ids
+
+	FS    disk.FS
+	Clock clock.Clock
+	Log   *slog.Logger
+	Disk  disk.Options
+	// Fatal is told when the server cannot go on: its log has failed. Nil logs only.
+	Fatal func(error)
+}
+
+const (
+	defaultTickMs    = 2000
+	defaultSnapCount = 100_000
+	defaultCnxns     = 60
+	defaultMaxBuffer = 1048575
+	defaultRetain    = 3
+)
+
+func (o *Options) setDefaults() {
+	pick := func(v *int, def int) {
+		if *v <= 0 {
+			*v = def
+		}
+	}
+	pick(&o.TickTimeMs, defaultTickMs)
+	pick(&o.MinSessionTimeoutMs, 2*o.TickTimeMs)
+	pick(&o.MaxSessionTimeoutMs, 20*o.TickTimeMs)
+	pick(&o.SnapCount, defaultSnapCount)
+	pick(&o.JuteMaxBuffer, defaultMaxBuffer)
+	pick(&o.SnapRetain, defaultRetain)
+	if o.MaxClientCnxns == 0 {
+		o.MaxClientCnxns = defaultCnxns
+	}
+	o.MaxClientCnxns = max(o.MaxClientCnxns, 0)
+	if o.DataLogDir == "" {
+		o.DataLogDir = o.DataDir
+	}
+	if o.FourLetterWhitelist == "" {
+		o.FourLetterWhitelist = "srvr"
+	}
+	if o.FS == nil {
+		o.FS = disk.OS()
+	}
+	if o.Clock == nil {
+		o.Clock = clock.NewReal()
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+}

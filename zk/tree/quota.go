@@ -1,0 +1,157 @@
+package tree
+
+import (
+	"strconv"
+	"strings"
+)
+
+// A quota on /a is the node /zookeeper/quota/a with two children: zookeeper_limits says what is allowed
+// (Apache's default only warns, so nothing is refused here either) and zookeeper_stats what is there.
+const (
+	limitsName = "zookeeper_limits"
+	statsName  = "zookeeper_stats"
+)
+
+// quotaPrefix is the path that a node below /zookeeper/quota speaks of; "" when of none: such nodes end an
+// Apache server, here they mean nothing.
+func quotaPrefix(dir string) string {
+	if dir != quotaPath && !strings.HasPrefix(dir, quotaPath+"/") {
+		return ""
+	}
+	return dir[len(quotaPath):]
+}
+
+func (t *Tree) quotaCreated(path string) {
+	if !strings.HasPrefix(path, quotaPath) {
+		return
+	}
+	dir, name := split(path)
+	of := quotaPrefix(dir)
+	if of == "" {
+		return
+	}
+	switch name {
+	case limitsName:
+		t.quotas[of] = struct{}{}
+	case statsName:
+		t.recount(of)
+	}
+}
+
+func (t *Tree) quotaRemoved(path string) {
+	if len(t.quotas) == 0 || !strings.HasPrefix(path, quotaPath) {
+		return
+	}
+	if dir, name := split(path); name == limitsName {
+		delete(t.quotas, quotaPrefix(dir))
+	}
+}
+
+// countQuota adds to the statistics of the longest quota path at or above path.
+func (t *Tree) countQuota(path string, bytes, count int64) {
+	if len(t.quotas) == 0 {
+		return
+	}
+	for up := path; up != ""; up, _ = split(up) {
+		if _, ok := t.quotas[up]; ok {
+			t.addStats(up, bytes, count)
+			return
+		}
+	}
+}
+
+func (t *Tree) addStats(of string, bytes, count int64) {
+	n := t.nodes[quotaPath+of+"/"+statsName]
+	if n == nil {
+		return
+	}
+	stats, ok := parseStats(n.Data)
+	if !ok {
+		return
+	}
+	stats.count += count
+	stats.bytes += bytes
+	t.setStats(n, stats)
+}
+
+func (t *Tree) setStats(n *Node, s quotaStats) {
+	was := len(n.Data)
+	n.Data = s.appendTo(nil)
+	t.dataBytes += int64(len(n.Data) - was)
+}
+
+// recount fills a fresh zookeeper_stats node with what is below path.
+func (t *Tree) recount(of string) {
+	n := t.nodes[quotaPath+of+"/"+statsName]
+	if n == nil {
+		return
+	}
+	s := quotaStats{count: 0, bytes: 0, hardCount: -1, hardBytes: -1}
+	t.sum(of, &s)
+	t.setStats(n, s)
+}
+
+func (t *Tree) sum(path string, s *quotaStats) {
+	n := t.nodes[path]
+	if n == nil {
+		return
+	}
+	s.count++
+	s.bytes += int64(len(n.Data))
+	for name := range n.children {
+		t.sum(path+"/"+name, s)
+	}
+}
+
+// setupQuotas finds the quota nodes after a load.
+func (t *Tree) setupQuotas() {
+	for path := range t.nodes {
+		if strings.HasPrefix(path, quotaPath) && strings.HasSuffix(path, "/"+limitsName) {
+			dir, _ := split(path)
+			if of := quotaPrefix(dir); of != "" {
+				t.quotas[of] = struct{}{}
+			}
+		}
+	}
+	for of := range t.quotas {
+		t.recount(of)
+	}
+}
+
+// quotaStats is the text of a statistics or limits node: count=1,bytes=2=;byteHardLimit=-1;countHardLimit=-1.
+type quotaStats struct{ count, bytes, hardCount, hardBytes int64 }
+
+func parseStats(b []byte) (quotaStats, bool) {
+	s := quotaStats{count: -1, bytes: -1, hardCount: -1, hardBytes: -1}
+	if len(b) == 0 {
+		return s, b != nil
+	}
+	for _, field := range strings.FieldsFunc(string(b), func(r rune) bool { return r == ',' || r == ';' }) {
+		name, text, ok := strings.Cut(strings.TrimSuffix(field, "="), "=")
+		v, err := strconv.ParseInt(text, 10, 64)
+		if !ok || err != nil {
+			return s, false
+		}
+		switch name {
+		case "count":
+			s.count = v
+		case "bytes":
+			s.bytes = v
+		case "countHardLimit":
+			s.hardCount = v
+		case "byteHardLimit":
+			s.hardBytes = v
+		}
+	}
+	return s, true
+}
+
+func (s quotaStats) appendTo(dst []byte) []byte {
+	dst = strconv.AppendInt(append(dst, "count="...), s.count, 10)
+	dst = strconv.AppendInt(append(dst, ",bytes="...), s.bytes, 10)
+	if s.hardBytes >= 0 || s.hardCount >= 0 {
+		dst = strconv.AppendInt(append(dst, "=;byteHardLimit="...), s.hardBytes, 10)
+		dst = strconv.AppendInt(append(dst, ";countHardLimit="...), s.hardCount, 10)
+	}
+	return dst
+}

@@ -1,0 +1,137 @@
+package tree
+
+import "strings"
+
+// Watcher is whoever is told of events: an opaque, comparable value (a connection).
+type Watcher any
+
+// watch modes of one watcher on one path; a watcher may have several.
+type mode uint8
+
+const (
+	standard mode = 1 << iota
+	lasting
+	recursive
+)
+
+// Modes of addWatch.
+const (
+	AddPersistent          int32 = 0
+	AddPersistentRecursive int32 = 1
+)
+
+// Types of checkWatches and removeWatches.
+const (
+	WatchChildren int32 = 1
+	WatchData     int32 = 2
+	WatchAny      int32 = 3
+)
+
+// watchTable is one of the two tables, that of data watches (exists included) or of child watches.
+type watchTable struct {
+	byPath    map[string]map[Watcher]mode
+	byWatcher map[Watcher]map[string]struct{}
+	recursive int // watches of that mode; 0 saves the walk to the root
+	fired     []Watcher
+}
+
+func newWatchTable() watchTable {
+	return watchTable{byPath: map[string]map[Watcher]mode{}, byWatcher: map[Watcher]map[string]struct{}{}}
+}
+
+func (w *watchTable) add(path string, who Watcher, m mode) {
+	set := w.byPath[path]
+	if set == nil {
+		set = map[Watcher]mode{}
+		w.byPath[path] = set
+	}
+	old := set[who]
+	if m == recursive && old&recursive == 0 {
+		w.recursive++
+	}
+	set[who] = old | m
+	if old != 0 {
+		return
+	}
+	paths := w.byWatcher[who]
+	if paths == nil {
+		paths = map[string]struct{}{}
+		w.byWatcher[who] = paths
+	}
+	paths[path] = struct{}{}
+}
+
+func (w *watchTable) has(path string, who Watcher) bool { return w.byPath[path][who] != 0 }
+
+// remove takes away modes and says whether there was any of them.
+func (w *watchTable) remove(path string, who Watcher, m mode) bool {
+	set := w.byPath[path]
+	old := set[who]
+	if old&m == 0 {
+		return false
+	}
+	if old&m&recursive != 0 {
+		w.recursive--
+	}
+	if left := old &^ m; left != 0 {
+		set[who] = left
+		return true
+	}
+	delete(set, who)
+	if len(set) == 0 {
+		delete(w.byPath, path)
+	}
+	paths := w.byWatcher[who]
+	delete(paths, path)
+	if len(paths) == 0 {
+		delete(w.byWatcher, who)
+	}
+	return true
+}
+
+func (w *watchTable) removeWatcher(who Watcher) {
+	for path := range w.byWatcher[who] {
+		w.remove(path, who, standard|lasting|recursive)
+	}
+}
+
+// fire lists in w.fired who watches path (or, recursively, something above it) and takes the one-shot watches away.
+func (w *watchTable) fire(path string) {
+	w.fired = w.fired[:0]
+	for who, m := range w.byPath[path] {
+		w.fired = append(w.fired, who)
+		if m&standard != 0 {
+			w.remove(path, who, standard)
+		}
+	}
+	if w.recursive == 0 {
+		return
+	}
+	for up := path; up != "/" && up != ""; {
+		if up = up[:strings.LastIndexByte(up, '/')]; up == "" {
+			up = "/"
+		}
+		for who, m := range w.byPath[up] {
+			if m&recursive != 0 && !contains(w.fired, who) {
+				w.fired = append(w.fired, who)
+			}
+		}
+	}
+}
+
+func contains(list []Watcher, who Watcher) bool {
+	for _, w := range list {
+		if w == who {
+			return true
+		}
+	}
+	return false
+}
+
+// counts for four-letter words: watchers, watched paths, watches.
+func (w *watchTable) counts() (watchers, paths, watches int) {
+	for _, set := range w.byPath {
+		watches += len(set)
+	}
+	return len(w.byWatcher), len(w.byPath), watches
+}
