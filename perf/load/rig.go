@@ -50,6 +50,7 @@ type Workload struct {
 type Rig struct {
 	w     Workload
 	clk   clock.Clock
+	mu    sync.Mutex // guards wires against an abort that comes with the end
 	wires []*wire
 	loops []*loop
 	live  *live
@@ -267,6 +268,8 @@ func (r *Rig) run(ctx context.Context, work func(i int, l *loop) error) (Outcome
 
 // abort ends all connections; the loops come back with an error.
 func (r *Rig) abort() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for _, w := range r.wires {
 		w.Abort()
 	}
@@ -274,6 +277,8 @@ func (r *Rig) abort() {
 
 // Close ends the connections.
 func (r *Rig) Close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for _, w := range r.wires {
 		w.Close()
 	}
