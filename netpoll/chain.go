@@ -186,11 +186,11 @@ func (ch *Chain) dropAll() {
 	ch.bytes = 0
 }
 
-// gather points the vectors at the bytes in front of the next span, and says whether more follows them.
-func (ch *Chain) gather(iov []iovec) (count, bytes int, more bool) {
+// gather points the vectors at the bytes in front of the next span, until they are most or more, and says whether more follows.
+func (ch *Chain) gather(iov []iovec, most int) (count, bytes int, more bool) {
 	for i := ch.head; i < len(ch.items); i++ {
 		it := &ch.items[i]
-		if it.span || count == len(iov) {
+		if it.span || count == len(iov) || bytes >= most {
 			return count, bytes, true
 		}
 		setIovec(&iov[count], it.b)

@@ -23,7 +23,7 @@ func (c *Conn) send() {
 		if ch.items[ch.head].span {
 			left -= c.sendSpan(left)
 		} else {
-			left -= c.sendBytes()
+			left -= c.sendBytes(left)
 		}
 	}
 	if cork && !c.closed {
@@ -38,9 +38,9 @@ func (c *Conn) send() {
 	}
 }
 
-func (c *Conn) sendBytes() int {
+func (c *Conn) sendBytes(most int) int {
 	n := c.net
-	count, bytes, more := c.out.gather(n.iov[:])
+	count, bytes, more := c.out.gather(n.iov[:], most)
 	sent, err := sysSend(c.fd, n.iov[:count], bytes, more)
 	clear(n.iov[:count])
 	n.Stats.Sends++
