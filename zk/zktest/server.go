@@ -65,7 +65,11 @@ func (s *Server) Dump(root string) map[string]Entry {
 }
 
 // Log lists the writes that were tried, in order: "create /a", "multi check /e, set /b", with " -> error" when refused.
-func (s *Server) Log() []string { s.mu.Lock(); defer s.mu.Unlock(); return append([]string(nil), s.mu.log...) }
+func (s *Server) Log() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.mu.log...)
+}
 
 // Sessions lists the live sessions.
 func (s *Server) Sessions() []int64 {
