@@ -34,6 +34,7 @@ type wheel struct {
 	cur   int64 // the last tick that was processed
 	lists [levels][slots]Timer
 	used  [levels]uint64 // bit set: that slot's list is not empty
+	chain Timer          // list that spread works through
 	due   Timer          // list of timers that are about to fire
 	armed int
 }
@@ -155,10 +156,10 @@ func (w *wheel) run(s *Shard, nowNs int64) int {
 func (w *wheel) spread(level int, slot int64) {
 	head := &w.lists[level][slot]
 	// Detached first: one that is out of reach may be placed in the same slot again.
-	var chain Timer
-	moveAll(&chain, head)
+	chain := &w.chain
+	moveAll(chain, head)
 	w.used[level] &^= 1 << slot
-	for chain.next != &chain {
+	for chain.next != chain {
 		t := chain.next
 		t.prev.next, t.next.prev = t.next, t.prev
 		if t.due <= w.cur {
