@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"github.com/pelton-broker/pelton/perf/lab"
 	"math/rand"
 	"os"
 	"path/filepath"
@@ -141,7 +142,7 @@ func TestReportShowsWhatIsNotMetAndKeepsItsConditions(t *testing.T) {
 
 func TestWarmLeavesNothingBehind(t *testing.T) {
 	dir := t.TempDir()
-	if err := warm(dir, 3<<20); err != nil {
+	if err := lab.Warm(dir, 3<<20); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
@@ -150,8 +151,8 @@ func TestWarmLeavesNothingBehind(t *testing.T) {
 }
 
 func TestProcessTimeGrowsWithWork(t *testing.T) {
-	p := &process{pid: os.Getpid()}
-	before, err := p.cpu()
+	p := &lab.Process{PID: os.Getpid()}
+	before, err := p.CPU()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +160,7 @@ func TestProcessTimeGrowsWithWork(t *testing.T) {
 	for i := range 1_000_000 {
 		sum += i & 7
 	}
-	after, err := p.cpu()
+	after, err := p.CPU()
 	if err != nil || after <= before {
 		t.Fatalf("%v s, then %v s, %v (%d)", before, after, err, sum)
 	}

@@ -157,7 +157,7 @@ func (o *opened) openLoop(side string, t *target, w load.Workload, rate float64,
 			return nil, err
 		}
 	}
-	before, err := t.cpu()
+	before, err := t.CPU()
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func (o *opened) openLoop(side string, t *target, w load.Workload, rate float64,
 	if err != nil {
 		return nil, err
 	}
-	after, err := t.cpu()
+	after, err := t.CPU()
 	if err != nil {
 		return nil, err
 	}

@@ -9,36 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpu is the processor time that a process has used, in seconds, all its threads and those that ended
-// included: the kernel's own count in nanoseconds, behind the same figure as /proc/PID/stat.
-func (p *process) cpu() (float64, error) {
-	var ts unix.Timespec
-	// A process' clock id, as clock_getcpuclockid(3) makes it.
-	id := int32(^p.pid)<<3 | 2
-	if err := unix.ClockGettime(id, &ts); err != nil {
-		return 0, fmt.Errorf("processor time of %d: %w", p.pid, err)
-	}
-	return float64(ts.Nano()) / 1e9, nil
-}
-
-// warm writes and unlinks a file, so that the pages that the next round takes are backed by memory (bench.md rule 3).
-func warm(dir string, bytes int64) error {
-	path := filepath.Join(dir, "warm")
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer os.Remove(path)
-	defer f.Close()
-	chunk := make([]byte, 1<<20)
-	for ; bytes > 0; bytes -= int64(len(chunk)) {
-		if _, err := f.Write(chunk); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // evict drops the cached pages of the segments below dir whose path names the partition.
 func evict(dir, partition string) error {
 	return filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {

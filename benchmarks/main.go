@@ -125,7 +125,7 @@ func (b *bench) measure(ctx context.Context, s settings, out io.Writer) error {
 			return err
 		}
 		for _, k := range []string{"disk", "disk_reasons", "poller", "shards"} {
-			r.base[k] = t.ready[k]
+			r.base[k] = t.Ready[k]
 		}
 		brokers = append(brokers, t)
 	}

@@ -38,7 +38,7 @@ func (b *bench) startRow([]*target) (*opened, error) {
 		}
 		first := time.Since(began)
 		time.Sleep(2 * time.Second) // what idles, idles
-		total, anon, err := t.rss()
+		total, anon, err := t.RSS()
 		return sample{"ready_ms": ms(ready), "first_ack_ms": ms(first), "rss_mb": mb(total), "anon_mb": mb(anon)}, errors.Join(err, b.release(t))
 	})
 	o.atMost(name+": first acked record", "pelton", "first_ack_ms", "ms", "", 150)
@@ -90,13 +90,13 @@ func idle(t *target, conns, partitions int) (sample, error) {
 		return nil, fmt.Errorf("%d descriptors are allowed, %d are wanted: ulimit -n", limit.Cur, conns+200)
 	}
 	time.Sleep(time.Second)
-	_, before, err := t.rss()
+	_, before, err := t.RSS()
 	if err != nil {
 		return nil, err
 	}
 	s := sample{}
 	if err := holdConnections(t, conns, func() error {
-		_, after, err := t.rss()
+		_, after, err := t.RSS()
 		s["kib_per_connection"] = float64(after-before) / 1024 / float64(conns)
 		return err
 	}); err != nil {
@@ -108,7 +108,7 @@ func idle(t *target, conns, partitions int) (sample, error) {
 	}
 	s["partitions_s"] = time.Since(began).Seconds()
 	time.Sleep(time.Second)
-	total, _, err := t.rss()
+	total, _, err := t.RSS()
 	s["partitions_rss_mb"] = mb(total)
 	return s, err
 }

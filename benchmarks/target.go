@@ -13,12 +13,13 @@ import (
 	"time"
 
 	"github.com/pelton-broker/pelton/internal/task"
+	"github.com/pelton-broker/pelton/perf/lab"
 	"github.com/pelton-broker/pelton/perf/load"
 )
 
 // target is a program that the load is given to.
 type target struct {
-	*process
+	*lab.Process
 	name  string
 	addr  string
 	admin string // address of its metrics page, if it has one
@@ -50,11 +51,11 @@ func (b *bench) pelton(name string, overrides ...string) (*target, error) {
 	for _, o := range append(append(brokerOverrides(), "admin.listener=127.0.0.1:0"), overrides...) {
 		argv = append(argv, "--override", o)
 	}
-	p, err := startReady(b.group, 30*time.Second, b.log, argv...)
+	p, err := lab.StartReady(b.group, 30*time.Second, b.log, argv...)
 	if err != nil {
 		return nil, err
 	}
-	return b.track(&target{process: p, name: "pelton", addr: p.text("kafka"), admin: p.text("admin"), dir: dir}), nil
+	return b.track(&target{Process: p, name: "pelton", addr: p.Text("kafka"), admin: p.Text("admin"), dir: dir}), nil
 }
 
 // floorProgram starts one of the floors, e.g. "sink", "-sync".
@@ -64,11 +65,11 @@ func (b *bench) floorProgram(name string, args ...string) (*target, error) {
 		return nil, err
 	}
 	argv := append([]string{b.floorBin, args[0], "-dir", dir}, args[1:]...)
-	p, err := startReady(b.group, 10*time.Second, b.log, argv...)
+	p, err := lab.StartReady(b.group, 10*time.Second, b.log, argv...)
 	if err != nil {
 		return nil, err
 	}
-	return b.track(&target{process: p, name: name, addr: "127.0.0.1:" + p.text("port"), dir: dir, floor: true}), nil
+	return b.track(&target{Process: p, name: name, addr: "127.0.0.1:" + p.Text("port"), dir: dir, floor: true}), nil
 }
 
 // kafka starts Apache Kafka with a ZooKeeper of its own, or in KRaft mode from 4 on.
@@ -81,7 +82,7 @@ func (b *bench) kafka(version string) (*target, error) {
 	}
 	mode := "kraft"
 	if !strings.HasPrefix(version, "4.") {
-		zkPort, err := freePort()
+		zkPort, err := lab.FreePort()
 		if err != nil {
 			return nil, err
 		}
@@ -102,20 +103,20 @@ func (b *bench) kafka(version string) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &process{pid: n, stop: func() error {
+	p := &lab.Process{PID: n, Stop: func() error {
 		err := b.script("stop", dir)
 		if mode != "kraft" {
 			err = b.script("stop", zk)
 		}
 		return err
 	}}
-	return b.track(&target{process: p, name: "kafka-" + version, addr: fmt.Sprintf("127.0.0.1:%d", port), dir: filepath.Join(dir, "data")}), nil
+	return b.track(&target{Process: p, name: "kafka-" + version, addr: fmt.Sprintf("127.0.0.1:%d", port), dir: filepath.Join(dir, "data")}), nil
 }
 
 // portPair is a free port whose successor is free too, as a KRaft broker wants it.
 func (b *bench) portPair() (int, error) {
 	for range 50 {
-		p, err := freePort()
+		p, err := lab.FreePort()
 		if err != nil || p > 60000 {
 			continue
 		}
@@ -141,7 +142,7 @@ func (b *bench) track(t *target) *target {
 // stopAll ends everything that is still running, newest first.
 func (b *bench) stopAll() {
 	for i := len(b.running) - 1; i >= 0; i-- {
-		if err := b.running[i].stop(); err != nil {
+		if err := b.running[i].Stop(); err != nil {
 			fmt.Fprintf(b.log, "stopping %s: %v\n", b.running[i].name, err)
 		}
 	}
@@ -153,7 +154,7 @@ func (b *bench) release(t *target) error {
 	for i, r := range b.running {
 		if r == t {
 			b.running = append(b.running[:i], b.running[i+1:]...)
-			return t.stop()
+			return t.Stop()
 		}
 	}
 	return nil
@@ -205,7 +206,7 @@ func (t *target) work(b *bench, w load.Workload, requests int64) (sample, error)
 		return nil, err
 	}
 	defer rig.Close()
-	before, err := t.cpu()
+	before, err := t.CPU()
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +214,7 @@ func (t *target) work(b *bench, w load.Workload, requests int64) (sample, error)
 	if err != nil {
 		return nil, err
 	}
-	after, err := t.cpu()
+	after, err := t.CPU()
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/pelton-broker/pelton/perf/lab"
 	"github.com/pelton-broker/pelton/perf/load"
 )
 
@@ -58,7 +59,7 @@ func (o *opened) info(row, side, metric, unit, over string) {
 
 // warmTwice warms memory with twice a round's bytes before every side's round.
 func (o *opened) warmTwice(bytes int64) {
-	o.prepare = func(context.Context) error { return warm(o.b.dir, 2*bytes) }
+	o.prepare = func(context.Context) error { return lab.Warm(o.b.dir, 2*bytes) }
 }
 
 // produceRow is the produce workloads: requests of requestBytes made of records of recordBytes.

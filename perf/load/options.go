@@ -49,6 +49,9 @@ type Options struct {
 
 	Progress io.Writer // live line; nil: none
 
+	// Around, when set, is given what counts to run, and says how much processor time the broker took for it.
+	Around func(run func() error) (cpuSeconds float64, err error)
+
 	patience time.Duration // how long consumers wait for records that do not come
 }
 
@@ -70,8 +73,8 @@ func Defaults(mode string) Options {
 // ErrOption is returned when an option has a value that it cannot have; the message names it.
 var ErrOption = errors.New("load: option")
 
-// check refuses what cannot be, in words that say what can.
-func (o Options) check() error {
+// Check refuses what cannot be, in words that say what can.
+func (o Options) Check() error {
 	bad := func(format string, args ...any) error {
 		return fmt.Errorf("%w "+format, append([]any{ErrOption}, args...)...)
 	}

@@ -27,6 +27,7 @@ type Result struct {
 	RecordsPerSecond float64            `json:"records_per_second"`
 	MBPerSecond      float64            `json:"mb_per_second"`
 	LimitPerSecond   float64            `json:"generator_limit_records_per_second,omitempty"`
+	BrokerCPU        float64            `json:"broker_cpu_s,omitempty"`
 	LatencyUs        map[string]float64 `json:"latency_us"`
 	Notes            []string           `json:"notes,omitempty"`
 	Intervals        []Interval         `json:"intervals"`
@@ -57,7 +58,13 @@ func (r *Result) watch(rig *Rig, work func() (Outcome, error)) error {
 			}
 		}
 	})
-	out, err := work()
+	var out Outcome
+	var err error
+	if r.o.Around == nil {
+		out, err = work()
+	} else {
+		r.BrokerCPU, err = r.o.Around(func() (e error) { out, e = work(); return e })
+	}
 	group.Stop()
 	r.last(rig.live.take(time.Since(began).Seconds()))
 	if r.o.Progress != nil {

@@ -16,14 +16,14 @@ var ErrCounts = errors.New("load: counts differ")
 // Run does what the options say, prints the final table (or JSON) to out and returns the result.
 // A result comes with an error when the work was done but its counts do not agree.
 func Run(ctx context.Context, o Options, out io.Writer) (*Result, error) {
-	if err := o.check(); err != nil {
+	if err := o.Check(); err != nil {
 		return nil, err
 	}
 	r, err := measure(ctx, o)
 	if r == nil {
 		return nil, err
 	}
-	if err == nil && o.Mode == ModeProduce && o.Rate == 0 {
+	if err == nil && o.Mode == ModeProduce && o.Rate == 0 && o.Around == nil {
 		err = r.ownLimit(ctx, o)
 	}
 	print := r.table

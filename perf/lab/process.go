@@ -1,6 +1,4 @@
-//go:build linux
-
-package main
+package lab
 
 import (
 	"bufio"
@@ -20,18 +18,19 @@ import (
 	"github.com/pelton-broker/pelton/internal/task"
 )
 
-// process is a program under test.
-type process struct {
-	pid   int
-	ready map[string]any // its ready line
-	stop  func() error
+// Process is a program under test.
+type Process struct {
+	PID   int
+	Ready map[string]any // its ready line
+	Stop  func() error
 }
 
-// startReady starts a program that prints one JSON line with event=ready, and drains what follows.
-func startReady(group *task.Group, within time.Duration, logTo io.Writer, argv ...string) (*process, error) {
+// StartReady starts a program that prints one JSON line with event=ready, and drains what follows. The program is killed when
+// the calling thread ends: call it on one that stays.
+func StartReady(group *task.Group, within time.Duration, logTo io.Writer, argv ...string) (*Process, error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Stderr = logTo
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = diesWithUs()
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -39,7 +38,7 @@ func startReady(group *task.Group, within time.Duration, logTo io.Writer, argv .
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", argv[0], err)
 	}
-	p := &process{pid: cmd.Process.Pid}
+	p := &Process{PID: cmd.Process.Pid}
 	line := make(chan []byte, 1)
 	done := make(chan error, 1)
 	group.Go("output", func(context.Context) {
@@ -54,7 +53,7 @@ func startReady(group *task.Group, within time.Duration, logTo io.Writer, argv .
 		}
 		done <- cmd.Wait()
 	})
-	p.stop = func() error {
+	p.Stop = func() error {
 		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			return err
 		}
@@ -67,17 +66,17 @@ func startReady(group *task.Group, within time.Duration, logTo io.Writer, argv .
 	}
 	select {
 	case b := <-line:
-		return p, json.Unmarshal(b, &p.ready)
+		return p, json.Unmarshal(b, &p.Ready)
 	case err := <-done:
 		return nil, fmt.Errorf("%s ended before it was ready: %v", strings.Join(argv, " "), err)
 	case <-time.After(within):
-		return nil, errors.Join(fmt.Errorf("%s was not ready within %v", argv[0], within), p.stop())
+		return nil, errors.Join(fmt.Errorf("%s was not ready within %v", argv[0], within), p.Stop())
 	}
 }
 
-// text is a field of the ready line.
-func (p *process) text(field string) string {
-	switch v := p.ready[field].(type) {
+// Text is a field of the ready line.
+func (p *Process) Text(field string) string {
+	switch v := p.Ready[field].(type) {
 	case nil:
 		return ""
 	case string:
@@ -89,9 +88,9 @@ func (p *process) text(field string) string {
 	}
 }
 
-// rss is the resident memory in bytes: all of it, and the part that no file backs.
-func (p *process) rss() (total, anon int64, err error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
+// RSS is the resident memory in bytes: all of it, and the part that no file backs.
+func (p *Process) RSS() (total, anon int64, err error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID))
 	if err != nil {
 		return 0, 0, err
 	}
@@ -111,8 +110,8 @@ func (p *process) rss() (total, anon int64, err error) {
 	return total, anon, nil
 }
 
-// freePort asks the kernel for a port that is free now.
-func freePort() (int, error) {
+// FreePort asks the kernel for a port that is free now.
+func FreePort() (int, error) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		return 0, err

@@ -1,0 +1,72 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"maps"
+
+	"github.com/pelton-broker/pelton/internal/task"
+	"github.com/pelton-broker/pelton/perf/load"
+)
+
+// Bench starts a fresh broker for each run, gives it the workload, and removes it.
+type Bench struct {
+	Binary string
+	Dir    string    // where brokers keep their data; on the disk that is to be measured
+	Log    io.Writer // what brokers say
+	Group  *task.Group
+	runs   int
+}
+
+// Measure implements Measure. The calling goroutine must stay on its thread.
+func (b *Bench) Measure(ctx context.Context, c Cell) (map[string]float64, error) {
+	b.runs++
+	dir := filepath.Join(b.Dir, fmt.Sprintf("run-%d", b.runs))
+	defer os.RemoveAll(dir)
+	if err := Warm(b.Dir, 512<<20); err != nil {
+		return nil, fmt.Errorf("warming memory: %w", err)
+	}
+	argv := []string{b.Binary, "server", "--data-dir", dir, "--listen", "127.0.0.1:0", "--zk-listen", "127.0.0.1:0"}
+	for _, k := range slices.Sorted(maps.Keys(c.Overrides)) {
+		argv = append(argv, "--override", k+"="+c.Overrides[k])
+	}
+	p, err := StartReady(b.Group, 30*time.Second, b.Log, argv...)
+	if err != nil {
+		return nil, err
+	}
+	m, err := b.work(ctx, p, c)
+	return m, errors.Join(err, p.Stop())
+}
+
+func (b *Bench) work(ctx context.Context, p *Process, c Cell) (map[string]float64, error) {
+	o := c.Workload
+	o.Bootstrap = p.Text("kafka")
+	o.Around = func(run func() error) (float64, error) {
+		before, err := p.CPU()
+		if err == nil {
+			err = run()
+		}
+		if err != nil {
+			return 0, err
+		}
+		after, err := p.CPU()
+		return after - before, err
+	}
+	r, err := load.Run(ctx, o, io.Discard)
+	if err != nil {
+		return nil, err
+	}
+	m := map[string]float64{"records_per_second": r.RecordsPerSecond, "mb_per_second": r.MBPerSecond, "cpu_us_per_request": r.BrokerCPU * 1e6 / float64(r.Requests),
+		"cpu_s_per_gb": r.BrokerCPU / (float64(r.Bytes) / 1e9)}
+	for name, v := range r.LatencyUs {
+		m[name+"_us"] = v
+	}
+	return m, nil
+}

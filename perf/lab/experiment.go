@@ -1,0 +1,301 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/pelton-broker/pelton/perf/load"
+)
+
+// ErrExperiment is returned when an experiment file says something that cannot be; the message has
+// the file, the line, the key and what would be allowed.
+var ErrExperiment = errors.New("lab: experiment")
+
+// Experiment is a workload under all combinations of its knobs' values.
+type Experiment struct {
+	File        string
+	Name        string
+	Question    string
+	Workload    load.Options
+	Binary      string            // broker program; empty: the one that runs the lab
+	Overrides   map[string]string // broker configuration common to all runs
+	Knobs       []Knob
+	Repetitions int
+	Warmups     int // repetitions before them that do not count
+	Metrics     []string
+	Seed        int64
+}
+
+// KnobKind is what a knob turns.
+type KnobKind string
+
+// The kinds of knob.
+const (
+	KnobBroker   KnobKind = "broker"   // a key of the broker's configuration
+	KnobWorkload KnobKind = "workload" // a key of the workload
+	KnobSysctl   KnobKind = "sysctl"   // a kernel setting by its dotted name
+	KnobFile     KnobKind = "file"     // a file under /sys or /proc
+)
+
+// Knob is one setting and the values to compare; the first one is what the others are measured against.
+type Knob struct {
+	Kind   KnobKind
+	Name   string
+	Values []string
+	line   int
+}
+
+const (
+	maxCells       = 64
+	maxRepetitions = 1000
+)
+
+// metricNames are what an experiment can measure; less is better for those that begin with cpu or p.
+func metricNames() []string {
+	return []string{"cpu_s_per_gb", "cpu_us_per_request", "records_per_second", "mb_per_second", "p50_us", "p90_us", "p99_us", "p99.9_us"}
+}
+
+// Load reads an experiment file.
+func Load(path string) (*Experiment, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrExperiment, err)
+	}
+	return Parse(path, b)
+}
+
+// Parse reads an experiment; file is for messages.
+func Parse(file string, b []byte) (*Experiment, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(b, &doc); err != nil {
+		return nil, fmt.Errorf("%w %s: %w", ErrExperiment, file, err)
+	}
+	if len(doc.Content) != 1 {
+		return nil, fmt.Errorf("%w %s: the file is empty", ErrExperiment, file)
+	}
+	e := &Experiment{File: file, Overrides: map[string]string{}, Repetitions: 10, Warmups: 1, Metrics: []string{"cpu_s_per_gb", "p99_us"}, Seed: 1}
+	e.Workload = load.Defaults(load.ModeProduce)
+	e.Workload.Duration, e.Workload.Warmup = 2*time.Second, 500*time.Millisecond
+	if err := e.parse(doc.Content[0]); err != nil {
+		return nil, err
+	}
+	return e, e.check(doc.Content[0])
+}
+
+func (e *Experiment) parse(n *yaml.Node) error {
+	return e.fields(n, "", map[string]func(*yaml.Node) error{
+		"name":        e.text(&e.Name),
+		"question":    e.text(&e.Question),
+		"workload":    e.workload,
+		"broker":      e.broker,
+		"knobs":       e.knobs,
+		"repetitions": e.number(&e.Repetitions, 2, maxRepetitions),
+		"warmups":     e.number(&e.Warmups, 0, 10),
+		"seed":        func(n *yaml.Node) error { return n.Decode(&e.Seed) },
+		"metrics": func(n *yaml.Node) error {
+			e.Metrics = nil
+			for _, m := range n.Content {
+				if !slices.Contains(metricNames(), m.Value) {
+					return e.bad(m, "metric %q: one of %s", m.Value, strings.Join(metricNames(), ", "))
+				}
+				e.Metrics = append(e.Metrics, m.Value)
+			}
+			return nil
+		},
+	})
+}
+
+func (e *Experiment) bad(n *yaml.Node, format string, args ...any) error {
+	return fmt.Errorf("%w %s:%d: %s", ErrExperiment, e.File, n.Line, fmt.Sprintf(format, args...))
+}
+
+// fields walks a mapping, refusing keys that nobody takes.
+func (e *Experiment) fields(n *yaml.Node, where string, take map[string]func(*yaml.Node) error) error {
+	if n.Kind != yaml.MappingNode {
+		return e.bad(n, "%skeys and values are wanted here", where)
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		fn, ok := take[key.Value]
+		if !ok {
+			return e.bad(key, "%skey %q: one of %s", where, key.Value, strings.Join(slices.Sorted(maps.Keys(take)), ", "))
+		}
+		if err := fn(value); err != nil {
+			if errors.Is(err, ErrExperiment) {
+				return err
+			}
+			return e.bad(value, "%s%s: %v", where, key.Value, err)
+		}
+	}
+	return nil
+}
+
+func (e *Experiment) text(to *string) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		if n.Kind != yaml.ScalarNode {
+			return e.bad(n, "a single value is wanted")
+		}
+		*to = n.Value
+		return nil
+	}
+}
+
+func (e *Experiment) number(to *int, low, high int) func(*yaml.Node) error {
+	return func(n *yaml.Node) error {
+		v, err := strconv.Atoi(n.Value)
+		if err != nil || v < low || v > high {
+			return e.bad(n, "%q: a number from %d to %d", n.Value, low, high)
+		}
+		*to = v
+		return nil
+	}
+}
+
+func (e *Experiment) broker(n *yaml.Node) error {
+	return e.fields(n, "broker ", map[string]func(*yaml.Node) error{
+		"binary":    e.text(&e.Binary),
+		"overrides": func(n *yaml.Node) error { return n.Decode(&e.Overrides) },
+	})
+}
+
+func (e *Experiment) workload(n *yaml.Node) error {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value != "mode" {
+			continue
+		}
+		if m := n.Content[i+1].Value; m != load.ModeProduce && m != load.ModeLatency {
+			return e.bad(n.Content[i+1], "workload mode %q: produce or latency", m)
+		}
+		d := load.Defaults(n.Content[i+1].Value)
+		d.Duration, d.Warmup = e.Workload.Duration, e.Workload.Warmup
+		e.Workload = d
+	}
+	take := map[string]func(*yaml.Node) error{"mode": func(*yaml.Node) error { return nil }}
+	for _, k := range WorkloadKeys() {
+		take[k] = func(n *yaml.Node) error { return SetWorkload(&e.Workload, k, n.Value) }
+	}
+	return e.fields(n, "workload ", take)
+}
+
+func (e *Experiment) knobs(n *yaml.Node) error {
+	if n.Kind != yaml.SequenceNode {
+		return e.bad(n, "knobs: a list is wanted")
+	}
+	for _, item := range n.Content {
+		k := Knob{line: item.Line}
+		name := func(kind KnobKind) func(*yaml.Node) error {
+			return func(n *yaml.Node) error {
+				if k.Kind != "" {
+					return e.bad(n, "a knob is one of broker, workload, sysctl, file; not %s and %s", k.Kind, kind)
+				}
+				k.Kind, k.Name = kind, n.Value
+				return nil
+			}
+		}
+		err := e.fields(item, "knob ", map[string]func(*yaml.Node) error{
+			"broker": name(KnobBroker), "workload": name(KnobWorkload), "sysctl": name(KnobSysctl), "file": name(KnobFile),
+			"values": func(n *yaml.Node) error { return n.Decode(&k.Values) },
+		})
+		if err != nil {
+			return err
+		}
+		if err := e.checkKnob(item, k); err != nil {
+			return err
+		}
+		e.Knobs = append(e.Knobs, k)
+	}
+	return nil
+}
+
+func (e *Experiment) checkKnob(n *yaml.Node, k Knob) error {
+	switch {
+	case k.Kind == "":
+		return e.bad(n, "knob: say which: broker, workload, sysctl or file, with a name")
+	case len(k.Values) < 2:
+		return e.bad(n, "knob %s: two values or more", k.Name)
+	case k.Kind == KnobFile && !strings.HasPrefix(k.Name, "/sys/") && !strings.HasPrefix(k.Name, "/proc/"):
+		return e.bad(n, "knob file %q: a path under /sys/ or /proc/", k.Name)
+	case k.Kind == KnobSysctl && (k.Name == "" || strings.Contains(k.Name, "/") || strings.Contains(k.Name, "..")):
+		return e.bad(n, "knob sysctl %q: a dotted name like vm.dirty_ratio", k.Name)
+	}
+	for _, v := range k.Values {
+		if k.Kind != KnobWorkload {
+			break
+		}
+		probe := e.Workload
+		if err := SetWorkload(&probe, k.Name, v); err != nil {
+			return e.bad(n, "knob workload %s: %v", k.Name, err)
+		}
+	}
+	return nil
+}
+
+func (e *Experiment) check(n *yaml.Node) error {
+	if e.Name == "" {
+		return e.bad(n, "name: is missing")
+	}
+	if len(e.Knobs) == 0 {
+		return e.bad(n, "knobs: at least one")
+	}
+	cells := 1
+	for _, k := range e.Knobs {
+		cells *= len(k.Values)
+	}
+	if cells > maxCells {
+		return e.bad(n, "knobs: %d combinations, %d are the most", cells, maxCells)
+	}
+	return nil
+}
+
+// WorkloadKeys are the workload's keys, as `pelton perf` names them.
+func WorkloadKeys() []string {
+	return []string{"acks", "batch-bytes", "compression", "connections", "duration", "idempotent", "in-flight", "key-size", "partitions", "random", "rate", "record-size", "warmup"}
+}
+
+// SetWorkload sets one key of a workload.
+func SetWorkload(o *load.Options, key, value string) (err error) {
+	number := func(to *int) { *to, err = strconv.Atoi(value) }
+	real := func(to *float64) { *to, err = strconv.ParseFloat(value, 64) }
+	switch key {
+	case "acks":
+		o.Acks = value
+	case "compression":
+		o.Compress = value
+	case "batch-bytes":
+		number(&o.BatchBytes)
+	case "connections":
+		number(&o.Connections)
+	case "in-flight":
+		number(&o.InFlight)
+	case "key-size":
+		number(&o.KeySize)
+	case "partitions":
+		number(&o.Partitions)
+	case "record-size":
+		number(&o.RecordSize)
+	case "random":
+		real(&o.Random)
+	case "rate":
+		real(&o.Rate)
+	case "idempotent":
+		o.Idempotent, err = strconv.ParseBool(value)
+	case "duration":
+		o.Duration, err = time.ParseDuration(value)
+	case "warmup":
+		o.Warmup, err = time.ParseDuration(value)
+	default:
+		return fmt.Errorf("key %q: one of %s", key, strings.Join(WorkloadKeys(), ", "))
+	}
+	if err != nil {
+		return fmt.Errorf("%q is no value for %s", value, key)
+	}
+	return o.Check()
+}

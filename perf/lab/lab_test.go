@@ -1,0 +1,264 @@
+package lab
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math"
+	"math/rand"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// host is a machine in memory: some settings refuse a value, some take it and show another.
+type host struct {
+	values  map[string]string
+	refuses map[string]string // path → value
+	ignores map[string]bool
+	broken  bool // no write succeeds any more
+	writes  int
+}
+
+func (h *host) Read(path string) (string, error) {
+	v, ok := h.values[path]
+	if !ok {
+		return "", fs.ErrNotExist
+	}
+	return v, nil
+}
+
+func (h *host) Write(path, value string) error {
+	h.writes++
+	switch {
+	case h.broken:
+		return fs.ErrPermission
+	case h.refuses[path] == value:
+		return fs.ErrInvalid
+	case h.ignores[path]:
+		return nil
+	}
+	h.values[path] = value
+	return nil
+}
+
+func newHost() *host {
+	return &host{values: map[string]string{"/proc/sys/vm/dirty_ratio": "20", "/sys/block/x/queue/scheduler": "none"}, refuses: map[string]string{}, ignores: map[string]bool{}}
+}
+
+const twoKnobs = `
+name: two knobs
+workload: {mode: produce, duration: 1s}
+knobs:
+  - broker: num.shards
+    values: [2, 1]
+  - sysctl: vm.dirty_ratio
+    values: [20, 40]
+repetitions: 10
+warmups: 1
+metrics: [cpu_s_per_gb]
+`
+
+func parsed(t *testing.T, text string) *Experiment {
+	t.Helper()
+	e, err := Parse("x.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func TestRunFindsTheKnobThatMattersAndRestores(t *testing.T) {
+	h, rng := newHost(), rand.New(rand.NewSource(4))
+	journal := filepath.Join(t.TempDir(), "j", "journal.json")
+	order := map[string]int{}
+	r := &Runner{Host: h, JournalPath: journal, Measure: func(_ context.Context, c Cell) (map[string]float64, error) {
+		order[c.Overrides["num.shards"]+"/"+h.values["/proc/sys/vm/dirty_ratio"]]++
+		cost := 1.0
+		if c.Overrides["num.shards"] == "1" {
+			cost = 0.9
+		}
+		return map[string]float64{"cpu_s_per_gb": cost * math.Exp(0.02*rng.NormFloat64())}, nil
+	}}
+	out, err := r.Run(context.Background(), parsed(t, twoKnobs))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Eleven repetitions of four cells and of the baseline once more, the setting being what the cell says.
+	if want := map[string]int{"2/20": 22, "2/40": 11, "1/20": 11, "1/40": 11}; !maps.Equal(order, want) {
+		t.Fatalf("runs %v, want %v", order, want)
+	}
+	if len(out.Findings) != 3 || len(out.Runs) != 50 {
+		t.Fatalf("%d findings, %d runs", len(out.Findings), len(out.Runs))
+	}
+	shards, dirty, same := out.Findings[0], out.Findings[1], out.Findings[2]
+	if !shards.Shown() || shards.Change > -0.05 || shards.Pairs != 20 || dirty.Shown() || same.Shown() || same.Knob != "A/A check" || same.Pairs != 10 {
+		t.Fatalf("%+v\n%+v\n%+v", shards, dirty, same)
+	}
+	if h.values["/proc/sys/vm/dirty_ratio"] != "20" {
+		t.Fatalf("left behind: %v", h.values)
+	}
+	if _, err := os.Stat(journal); !errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("the journal is left: %v", err)
+	}
+	var text, page, table bytes.Buffer
+	if err := errors.Join(out.Text(&text), out.HTML(&page), out.CSV(&table)); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text.String(), "num.shards 1 instead of 2: −") || strings.Count(text.String(), "no change") != 2 {
+		t.Fatal(text.String())
+	}
+	if s := page.String(); strings.Count(s, "<circle") != 3 || strings.Contains(s, "http") || strings.Contains(s, "NaN") {
+		t.Fatal(s)
+	}
+	if rows, err := csv.NewReader(&table).ReadAll(); err != nil || len(rows) != 51 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+}
+
+func TestRunRestoresHoweverItEnds(t *testing.T) {
+	broken := errors.New("broken")
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	for name, measure := range map[string]Measure{
+		"error": func(context.Context, Cell) (map[string]float64, error) { return nil, broken },
+		"cancel": func(context.Context, Cell) (map[string]float64, error) {
+			cancel()
+			return map[string]float64{"cpu_s_per_gb": 1}, nil
+		},
+	} {
+		h := newHost()
+		journal := filepath.Join(t.TempDir(), "journal.json")
+		r := &Runner{Host: h, JournalPath: journal, Measure: measure}
+		if _, err := r.Run(ctx, parsed(t, twoKnobs)); !errors.Is(err, broken) && !errors.Is(err, context.Canceled) {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if h.values["/proc/sys/vm/dirty_ratio"] != "20" {
+			t.Fatalf("%s: left behind: %v", name, h.values)
+		}
+	}
+}
+
+func TestRunLeavesOutWhatTheMachineRefuses(t *testing.T) {
+	for name, spoil := range map[string]func(*host){
+		"absent":  func(h *host) { delete(h.values, "/proc/sys/vm/dirty_ratio") },
+		"invalid": func(h *host) { h.refuses["/proc/sys/vm/dirty_ratio"] = "40" },
+		"ignored": func(h *host) { h.ignores["/proc/sys/vm/dirty_ratio"] = true },
+	} {
+		h := newHost()
+		spoil(h)
+		r := &Runner{Host: h, JournalPath: filepath.Join(t.TempDir(), "journal.json"), Measure: func(context.Context, Cell) (map[string]float64, error) {
+			return map[string]float64{"cpu_s_per_gb": 1}, nil
+		}}
+		out, err := r.Run(context.Background(), parsed(t, twoKnobs))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if len(out.Refused) != 1 || !strings.Contains(out.Refused[0], "vm/dirty_ratio") || len(out.Findings) != 2 {
+			t.Fatalf("%s: refused %v, %d findings", name, out.Refused, len(out.Findings))
+		}
+	}
+}
+
+// A crash is a journal that nobody restored: the next run must not start, restore must bring the old values back.
+func TestJournalOutlivesACrash(t *testing.T) {
+	h := newHost()
+	path := filepath.Join(t.TempDir(), "journal.json")
+	j, err := OpenJournal(path, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range []string{"30", "40"} {
+		if err := j.Set("/proc/sys/vm/dirty_ratio", v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Set("/sys/block/x/queue/scheduler", "bfq"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenJournal(path, h); !errors.Is(err, ErrUnrestored) {
+		t.Fatalf("a second run: %v", err)
+	}
+	h.broken = true
+	if _, err := RestoreFrom(path, h); err == nil {
+		t.Fatal("a restore that failed said nothing")
+	}
+	h.broken = false
+	paths, err := RestoreFrom(path, h)
+	if err != nil || len(paths) != 2 || h.values["/proc/sys/vm/dirty_ratio"] != "20" || h.values["/sys/block/x/queue/scheduler"] != "none" {
+		t.Fatalf("%v %v %v", paths, err, h.values)
+	}
+	if paths, err = RestoreFrom(path, h); err != nil || paths != nil {
+		t.Fatalf("a second restore: %v %v", paths, err)
+	}
+}
+
+func TestJournalIsSafeBeforeTheChange(t *testing.T) {
+	h := newHost()
+	j, err := OpenJournal(filepath.Join(t.TempDir(), "no", "journal.json"), h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Dir(filepath.Dir(j.path))+"/no", nil, 0o644); err != nil { // its directory cannot be made
+		t.Fatal(err)
+	}
+	if err := j.Set("/proc/sys/vm/dirty_ratio", "40"); err == nil || h.writes != 0 {
+		t.Fatalf("%d writes without a journal, %v", h.writes, err)
+	}
+}
+
+func TestParseNamesFileLineKeyAndChoices(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"nome: x\n", `x.yaml:1: key "nome": one of broker, knobs, metrics, name`},
+		{"name: x\nworkload:\n  recordsize: 5\n", `x.yaml:3: workload key "recordsize": one of acks`},
+		{"name: x\nworkload:\n  acks: 7\n", `x.yaml:3: workload acks: load: option acks "7": 0, 1 or all`},
+		{"name: x\nworkload: {mode: fly}\n", `workload mode "fly": produce or latency`},
+		{"name: x\nrepetitions: 1\n", `x.yaml:2: "1": a number from 2 to 1000`},
+		{"name: x\nmetrics: [speed]\n", `metric "speed": one of cpu_s_per_gb`},
+		{"name: x\n", "at least one"},
+		{"knobs: [{broker: a, values: [1, 2]}]\n", "name: is missing"},
+		{"name: x\nknobs: [{broker: a, values: [1]}]\n", "two values or more"},
+		{"name: x\nknobs: [{broker: a, sysctl: b, values: [1, 2]}]\n", "not broker and sysctl"},
+		{"name: x\nknobs: [{file: /etc/passwd, values: [1, 2]}]\n", "under /sys/ or /proc/"},
+		{"name: x\nknobs: [{sysctl: ../x, values: [1, 2]}]\n", "dotted name"},
+		{"name: x\nknobs: [{workload: in-flight, values: [1, many]}]\n", `"many" is no value for in-flight`},
+		{"name: x\nknobs:\n  - {broker: a, values: [1,2,3,4,5,6,7,8,9]}\n  - {broker: b, values: [1,2,3,4,5,6,7,8,9]}\n", "81 combinations, 64 are the most"},
+		{"name: [x\n", "x.yaml"},
+		{"", "empty"},
+	} {
+		if _, err := Parse("x.yaml", []byte(c.text)); !errors.Is(err, ErrExperiment) || !strings.Contains(fmt.Sprint(err), c.want) {
+			t.Errorf("%q:\n got %v\nwant %s", c.text, err, c.want)
+		}
+	}
+}
+
+func TestExamplesParse(t *testing.T) {
+	files, err := filepath.Glob("examples/*.yaml")
+	if err != nil || len(files) < 3 {
+		t.Fatalf("%v %v", files, err)
+	}
+	for _, f := range files {
+		if _, err := Load(f); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(twoKnobs))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		e, err := Parse("x.yaml", b)
+		if err == nil && (e.Name == "" || len(e.Knobs) == 0) {
+			t.Fatal("an experiment without a name or knobs was taken")
+		}
+	})
+}

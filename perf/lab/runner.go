@@ -1,0 +1,235 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand"
+	"slices"
+	"strings"
+
+	"github.com/pelton-broker/pelton/perf/load"
+)
+
+// Cell is one combination of values: the value's position for each knob, in order of knobs.
+type Cell struct {
+	At        []int
+	Overrides map[string]string
+	Workload  load.Options
+	again     bool // the baseline once more, for the A/A check
+}
+
+// Measure runs a cell's workload once and gives its metrics.
+type Measure func(ctx context.Context, c Cell) (map[string]float64, error)
+
+// Finding is what a value of a knob does to a metric, against the knob's first value.
+type Finding struct {
+	Knob, Value, Base, Metric string
+	Effect
+	Sentence string
+}
+
+// Outcome is a finished experiment.
+type Outcome struct {
+	Experiment *Experiment
+	Findings   []Finding
+	Refused    []string // knobs that this machine cannot turn, with the reason
+	Runs       []RunRow
+}
+
+// RunRow is one measured run, as it stands in the CSV file.
+type RunRow struct {
+	Repetition int
+	Cell       string
+	Again      bool
+	Metrics    map[string]float64
+	at         []int
+}
+
+// Runner carries an experiment out.
+type Runner struct {
+	Measure     Measure
+	Host        Host
+	JournalPath string
+	Progress    io.Writer // nil: none
+}
+
+// Run measures every cell in every repetition, in an order drawn anew, and restores what it changed
+// however it ends. Knobs that the machine refuses are left out and reported.
+func (r *Runner) Run(ctx context.Context, e *Experiment) (out *Outcome, err error) {
+	journal, err := OpenJournal(r.JournalPath, r.Host)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, journal.Restore()) }()
+	out = &Outcome{Experiment: e}
+	knobs, err := r.turnable(e, journal, out)
+	if err != nil {
+		return nil, err
+	}
+	if len(knobs) == 0 {
+		return out, nil
+	}
+	cells, err := cellsOf(e, knobs)
+	if err != nil {
+		return nil, err
+	}
+	rng := rand.New(rand.NewSource(e.Seed))
+	for rep := range e.Warmups + e.Repetitions {
+		for _, i := range rng.Perm(len(cells)) {
+			if err := r.one(ctx, e, knobs, cells[i], rep-e.Warmups+1, journal, out); err != nil {
+				return out, err
+			}
+		}
+	}
+	return out, out.judge(knobs, rng)
+}
+
+// turnable tries every value of the machine's knobs and keeps the knobs that take them all.
+func (r *Runner) turnable(e *Experiment, journal *Journal, out *Outcome) ([]Knob, error) {
+	var knobs []Knob
+	for _, k := range e.Knobs {
+		path := k.settingPath()
+		var refused error
+		if path != "" {
+			for _, v := range slices.Backward(k.Values) {
+				if refused = journal.Set(path, v); refused != nil {
+					break
+				}
+			}
+		}
+		switch {
+		case refused == nil:
+			knobs = append(knobs, k)
+		case errors.Is(refused, ErrRefused):
+			out.Refused = append(out.Refused, fmt.Sprintf("%s: %v", k.Name, refused))
+		default:
+			return nil, refused
+		}
+	}
+	return knobs, nil
+}
+
+// cellsOf lists all combinations, and the baseline a second time.
+func cellsOf(e *Experiment, knobs []Knob) ([]Cell, error) {
+	ats := [][]int{{}}
+	for _, k := range knobs {
+		var next [][]int
+		for _, at := range ats {
+			for v := range k.Values {
+				next = append(next, append(slices.Clone(at), v))
+			}
+		}
+		ats = next
+	}
+	var cells []Cell
+	for _, at := range append(ats, make([]int, len(knobs))) {
+		c := Cell{At: at, Overrides: maps.Clone(e.Overrides), Workload: e.Workload, again: len(cells) == len(ats)}
+		for i, k := range knobs {
+			switch k.Kind {
+			case KnobBroker:
+				c.Overrides[k.Name] = k.Values[at[i]]
+			case KnobWorkload:
+				if err := SetWorkload(&c.Workload, k.Name, k.Values[at[i]]); err != nil {
+					return nil, fmt.Errorf("%w %s: knob %s: %w", ErrExperiment, e.File, k.Name, err)
+				}
+			case KnobSysctl, KnobFile:
+			}
+		}
+		cells = append(cells, c)
+	}
+	return cells, nil
+}
+
+func (r *Runner) one(ctx context.Context, e *Experiment, knobs []Knob, c Cell, rep int, journal *Journal, out *Outcome) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for i, k := range knobs {
+		if path := k.settingPath(); path != "" {
+			if err := journal.Set(path, k.Values[c.At[i]]); err != nil {
+				return err
+			}
+		}
+	}
+	name := cellName(knobs, c.At)
+	m, err := r.Measure(ctx, c)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	for _, metric := range e.Metrics {
+		if _, ok := m[metric]; !ok {
+			return fmt.Errorf("%s: the run has no metric %s", name, metric)
+		}
+	}
+	if rep > 0 {
+		out.Runs = append(out.Runs, RunRow{Repetition: rep, Cell: name, Again: c.again, Metrics: m, at: c.At})
+	}
+	if r.Progress != nil {
+		fmt.Fprintf(r.Progress, "repetition %d of %d: %s\n", max(rep, 0), e.Repetitions, name)
+	}
+	return nil
+}
+
+func cellName(knobs []Knob, at []int) string {
+	parts := make([]string, len(knobs))
+	for i, k := range knobs {
+		parts[i] = k.Name + "=" + k.Values[at[i]]
+	}
+	return strings.Join(parts, " ")
+}
+
+// judge compares each value of each knob with its first one, over all pairs of runs of a repetition
+// that differ in this knob alone; and the baseline with itself.
+func (o *Outcome) judge(knobs []Knob, rng *rand.Rand) error {
+	runs := map[string]RunRow{}
+	key := func(rep int, at []int, again bool) string { return fmt.Sprint(rep, at, again) }
+	for _, r := range o.Runs {
+		runs[key(r.Repetition, r.at, r.Again)] = r
+	}
+	find := func(knob, value, base string, other func(r RunRow) (RunRow, bool)) error {
+		for _, metric := range o.Experiment.Metrics {
+			var a, b []float64
+			for _, r := range o.Runs {
+				if with, ok := other(r); ok {
+					a, b = append(a, r.Metrics[metric]), append(b, with.Metrics[metric])
+				}
+			}
+			e, err := effectOf(a, b, rng)
+			if err != nil {
+				return fmt.Errorf("%s: %s: %w", knob, metric, err)
+			}
+			what := fmt.Sprintf("%s %s instead of %s", knob, value, base)
+			if base == "" {
+				what = knob
+			}
+			o.Findings = append(o.Findings, Finding{Knob: knob, Value: value, Base: base, Metric: metric, Effect: e, Sentence: e.Sentence(what, metric)})
+		}
+		return nil
+	}
+	for i, k := range knobs {
+		for v := 1; v < len(k.Values); v++ {
+			err := find(k.Name, k.Values[v], k.Values[0], func(r RunRow) (RunRow, bool) {
+				if r.Again || r.at[i] != 0 {
+					return r, false
+				}
+				at := slices.Clone(r.at)
+				at[i] = v
+				with, ok := runs[key(r.Repetition, at, false)]
+				return with, ok
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return find("A/A check", "", "", func(r RunRow) (RunRow, bool) {
+		if r.Again || slices.Max(r.at) != 0 {
+			return r, false
+		}
+		with, ok := runs[key(r.Repetition, r.at, true)]
+		return with, ok
+	})
+}
