@@ -1,0 +1,283 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/pelton-broker/pelton/controller/meta"
+	"github.com/pelton-broker/pelton/controller/run"
+	"github.com/pelton-broker/pelton/internal/clock"
+	"github.com/pelton-broker/pelton/internal/config"
+	"github.com/pelton-broker/pelton/internal/disk"
+	"github.com/pelton-broker/pelton/internal/task"
+	"github.com/pelton-broker/pelton/logstore"
+	"github.com/pelton-broker/pelton/logstore/batch"
+	"github.com/pelton-broker/pelton/netpoll"
+	"github.com/pelton-broker/pelton/perf"
+	"github.com/pelton-broker/pelton/reactor"
+	"github.com/pelton-broker/pelton/reactor/api"
+	"github.com/pelton-broker/pelton/zk/client"
+	"github.com/pelton-broker/pelton/zk/server"
+)
+
+// Broker is a running broker with everything below it.
+type Broker struct {
+	config *config.Broker
+	log    *slog.Logger
+	clock  clock.Clock
+	shards int
+
+	zk        *server.Server // nil with an outside ZooKeeper
+	logs      *logstore.Manager
+	perf      *perf.Registry
+	server    *reactor.Server
+	api       *api.Broker
+	cluster   *run.Controller
+	listeners []*netpoll.Listener
+	admin     *admin
+	group     *task.Group // everything that ends before the shards do
+	base      *task.Group // pools that the shards' last work still needs
+
+	connections *netpoll.Limiter
+	probe       disk.Probe
+	probeOnce   sync.Once
+	failed      chan error
+	started     int64
+	tookMs      int64
+}
+
+// Start builds a broker and returns when it serves. The error names what is in the way; nothing is left running then.
+func Start(ctx context.Context, c *config.Broker, log *slog.Logger) (*Broker, error) {
+	b := &Broker{config: c, log: log, clock: clock.NewReal(), shards: c.Int("num.shards"), group: task.NewGroup(), base: task.NewGroup(), failed: make(chan error, 8)}
+	b.started = b.clock.Mono()
+	if b.shards == 0 {
+		b.shards = max(1, len(netpoll.UsableCPUs()))
+	}
+	if err := b.start(ctx); err != nil {
+		b.abandon()
+		return nil, err
+	}
+	b.tookMs = (b.clock.Mono() - b.started) / 1e6
+	return b, nil
+}
+
+func (b *Broker) start(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{b.openLogs, b.startCoordination, b.startShards, b.listen, b.join, b.serve} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// openLogs locks the log directories and reads what they say about themselves.
+func (b *Broker) openLogs(context.Context) error {
+	m, err := logstore.OpenManager(logstore.ManagerOptions{
+		Dirs: b.config.LogDirs(), FS: disk.OS(), Clock: b.clock, BrokerID: b.config.BrokerID(),
+		RecoveryThreads: b.config.Int("num.recovery.threads.per.data.dir"), Log: b.log,
+		OnDirOffline: func(dir string, err error) { b.log.Error("log directory is offline", "dir", dir, "err", err.Error()) },
+	})
+	b.logs = m
+	return err
+}
+
+// startCoordination starts the embedded ZooKeeper unless one is configured.
+func (b *Broker) startCoordination(context.Context) error {
+	if b.config.Str("zookeeper.connect") != "" {
+		return nil
+	}
+	dir := b.config.Str("pelton.zookeeper.data.dir")
+	if dir == "" {
+		dir = filepath.Join(filepath.Dir(b.config.LogDirs()[0]), "zookeeper")
+	}
+	listen := b.config.Str("pelton.zookeeper.listen")
+	if listen == "off" {
+		return errors.New("zookeeper.connect is not set and the embedded server is switched off: give one of the two")
+	}
+	s, err := server.Start(server.Options{DataDir: dir, ClientAddr: listen, FS: disk.OS(), Clock: b.clock, Log: b.log})
+	if err != nil {
+		return fmt.Errorf("embedded coordination: %w", err)
+	}
+	b.zk = s
+	return nil
+}
+
+// startShards starts the loops; they have no connection yet.
+func (b *Broker) startShards(context.Context) error {
+	b.perf = perf.NewRegistry(b.shards)
+	b.api = api.NewBroker(api.Parts{Config: b.config, Derive: derive(b.id, batch.NewCodecs(), b.shards), Logs: b.logs, Perf: b.perf,
+		Group: b.base, Clock: b.clock, Log: b.log})
+	b.server = reactor.New(b.reactorOptions(b.config, b.limiter()), b.api)
+	b.api.Bind(b.server)
+	return b.server.Start()
+}
+
+// id is the broker's id, known for sure once the controller has started.
+func (b *Broker) id() int32 {
+	if b.cluster != nil {
+		return b.cluster.BrokerID()
+	}
+	return b.config.BrokerID()
+}
+
+// listen takes the ports, so that free ones are known before they are advertised; nobody is accepted yet.
+func (b *Broker) listen(context.Context) error {
+	for _, l := range b.config.Listeners() {
+		host := l.Host
+		if host == "" {
+			host = "0.0.0.0"
+		}
+		addr := net.JoinHostPort(host, strconv.Itoa(l.Port))
+		nl, err := netpoll.Listen(addr, netpoll.ListenOptions{Limiter: b.limiter(), Socket: socketOptions(b.config)})
+		if err != nil {
+			return fmt.Errorf("listener %s on %s: %w", l.Name, addr, err)
+		}
+		b.listeners = append(b.listeners, nl)
+	}
+	return nil
+}
+
+// endpoints are the advertised listeners with the ports that were taken.
+func (b *Broker) endpoints() []meta.Endpoint {
+	ports := map[string]int{}
+	for i, l := range b.config.Listeners() {
+		ports[l.Name] = int(b.listeners[i].Addr().Port())
+	}
+	var out []meta.Endpoint
+	for _, l := range b.config.Advertised() {
+		host, port := l.Host, l.Port
+		if host == "" || host == "0.0.0.0" {
+			host = hostname()
+		}
+		if port == 0 {
+			port = ports[l.Name]
+		}
+		out = append(out, meta.Endpoint{Listener: l.Name, Host: host, Port: int32(port), Protocol: l.Protocol})
+	}
+	return out
+}
+
+// join registers with the cluster; it returns when the partitions that are ours are open.
+func (b *Broker) join(ctx context.Context) error {
+	c := b.config
+	connect := c.Str("zookeeper.connect")
+	if b.zk != nil {
+		connect = b.zk.Addr().String()
+	}
+	o := run.Options{
+		ZK: client.Options{Connect: connect, SessionTimeout: time.Duration(c.Ms("zookeeper.session.timeout.ms")) * time.Millisecond,
+			ConnectionTimeout: time.Duration(c.ZooKeeperConnectTimeoutMs()) * time.Millisecond, SetACL: c.Bool("zookeeper.set.acl"), Log: b.log},
+		BrokerID: c.BrokerID(), GenerateID: c.Bool("broker.id.generation.enable"), ReservedMax: int32(c.Int("reserved.broker.max.id")),
+		Endpoints: b.endpoints(), IBP: c.Str("inter.broker.protocol.version"), ClusterID: b.logs.ClusterID(),
+		DefaultPartitions: int32(c.Int("num.partitions")), DefaultReplicationFactor: int32(c.Int("default.replication.factor")),
+		DeleteTopicsDisabled: !c.Bool("delete.topic.enable"), UncleanElection: c.Bool("unclean.leader.election.enable"),
+		CheckTopicConfig:  c.ValidateTopic,
+		CheckBrokerConfig: func(id *int32, set map[string]string) error { return c.ValidateBroker(set, id != nil) },
+		Publish:           b.publish,
+		OnSessionLost:     func() { b.log.Warn("the session with coordination has expired; registering anew") },
+		Fatal:             b.fatal, Clock: b.clock, Log: b.log,
+	}
+	if rack := c.Str("broker.rack"); rack != "" {
+		o.Rack = &rack
+	}
+	cluster, err := run.Start(ctx, o, b.group)
+	if err != nil {
+		return fmt.Errorf("joining the cluster at %s: %w", connect, err)
+	}
+	b.cluster = cluster
+	b.api.Join(cluster)
+	return nil
+}
+
+// publish passes an image on, once the log directories know whose they are.
+func (b *Broker) publish(img *meta.Image) {
+	if err := b.logs.Identify(b.id(), img.ClusterID); err != nil {
+		b.fatal(err)
+		return
+	}
+	b.api.Publish(img)
+}
+
+// serve opens the doors.
+func (b *Broker) serve(context.Context) error {
+	for _, l := range b.listeners {
+		b.server.Serve(l)
+	}
+	b.group.Go("checkpoint", b.checkpoints)
+	return b.serveAdmin()
+}
+
+// checkpoints writes the checkpoint files at their beat.
+func (b *Broker) checkpoints(ctx context.Context) {
+	every := time.Duration(b.config.Ms("log.flush.offset.checkpoint.interval.ms")) * time.Millisecond
+	for tick := time.NewTicker(every); ; {
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return
+		case <-tick.C:
+			b.logs.Sweep()
+			if err := b.logs.Checkpoint(); err != nil {
+				b.log.Error("checkpoint", "err", err.Error())
+			}
+		}
+	}
+}
+
+// fatal ends the broker; the first cause counts.
+func (b *Broker) fatal(err error) {
+	select {
+	case b.failed <- err:
+	default:
+	}
+}
+
+// Fatal yields the error after which the broker must end.
+func (b *Broker) Fatal() <-chan error { return b.failed }
+
+// Stop takes the broker down in the order that loses nothing: no new requests, registration given up, shards drained, logs closed
+// cleanly, coordination last. Errors are joined; a clean stop lets the next start skip recovery.
+func (b *Broker) Stop(ctx context.Context) error {
+	var errs []error
+	if b.admin != nil {
+		b.admin.stop()
+	}
+	for _, l := range b.listeners {
+		l.Close()
+	}
+	if b.cluster != nil {
+		errs = append(errs, b.cluster.Close(ctx))
+	}
+	b.group.Stop()
+	if b.server != nil {
+		b.server.Stop()
+	}
+	b.base.Stop()
+	if b.logs != nil {
+		errs = append(errs, b.logs.CloseClean())
+	}
+	if b.zk != nil {
+		errs = append(errs, b.zk.Stop())
+	}
+	return errors.Join(errs...)
+}
+
+// abandon takes down what a start that failed has built.
+func (b *Broker) abandon() {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := b.Stop(ctx); err != nil {
+		b.log.Warn("while giving up the start", "err", err.Error())
+	}
+}
+
+// Addr is where a listener takes connections.
+func (b *Broker) Addr() netip.AddrPort { return b.listeners[0].Addr() }

@@ -1,0 +1,179 @@
+package broker
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"net/netip"
+
+	"github.com/pelton-broker/pelton/controller/group"
+	"github.com/pelton-broker/pelton/internal/config"
+	"github.com/pelton-broker/pelton/internal/disk"
+	"github.com/pelton-broker/pelton/logstore"
+	"github.com/pelton-broker/pelton/logstore/batch"
+	"github.com/pelton-broker/pelton/netpoll"
+	"github.com/pelton-broker/pelton/reactor"
+	"github.com/pelton-broker/pelton/reactor/api"
+	"github.com/pelton-broker/pelton/reactor/coord"
+)
+
+// mailPools are the sizes of the pools off the shards.
+const (
+	handlerThreads = 16
+	workThreads    = 4
+)
+
+// offsetsConfig is the configuration that Kafka gives __consumer_offsets.
+func offsetsConfig(c *config.Broker) map[string]string {
+	return map[string]string{"compression.type": "producer", "cleanup.policy": "compact",
+		"segment.bytes": fmt.Sprint(c.Int("offsets.topic.segment.bytes"))}
+}
+
+// derive works the options of request handling out of the configuration.
+func derive(id func() int32, codecs *batch.Codecs, shards int) func(*config.Broker) api.Options {
+	return func(c *config.Broker) api.Options {
+		checks := c.Int("pelton.validation.workers")
+		if checks == 0 {
+			checks = shards
+		}
+		return api.Options{
+			BrokerID: id(), Listener: c.Listeners()[0].Name,
+			HandlerThreads: handlerThreads, CheckThreads: checks, WorkThreads: workThreads,
+			AutoCreateTopics:         c.Bool("auto.create.topics.enable"),
+			DefaultPartitions:        int32(c.Int("num.partitions")),
+			DefaultReplicationFactor: int32(c.Int("default.replication.factor")),
+			OffsetsPartitions:        int32(c.Int("offsets.topic.num.partitions")),
+			OffsetsReplication:       int32(c.Int("offsets.topic.replication.factor")),
+			OffsetsConfig:            offsetsConfig(c),
+			Coord:                    coordOptions(c),
+			RetentionCheckMs:         c.Ms("log.retention.check.interval.ms"),
+			FetchSessionSlots:        c.Int("max.incremental.fetch.session.cache.slots"),
+			FetchSessionEvictionMs:   120_000,
+			FetchMaxBytes:            int32(c.Int("fetch.max.bytes")),
+			Topic:                    func(set map[string]string) api.TopicOptions { return topicOptions(c.Topic(set), c, codecs) },
+		}
+	}
+}
+
+func coordOptions(c *config.Broker) coord.Options {
+	o := coord.DefaultOptions()
+	o.Groups = group.Options{
+		MinSessionMs:      int32(c.Int("group.min.session.timeout.ms")),
+		MaxSessionMs:      int32(c.Int("group.max.session.timeout.ms")),
+		MaxSize:           c.Int("group.max.size"),
+		InitialDelayMs:    int32(c.Int("group.initial.rebalance.delay.ms")),
+		MetadataMax:       c.Int("offset.metadata.max.bytes"),
+		RetentionMs:       c.Long("offsets.retention.minutes") * 60_000,
+		RetentionCheckMs:  c.Ms("offsets.retention.check.interval.ms"),
+		NewMemberIDSuffix: memberSuffix,
+	}
+	return o
+}
+
+// memberSuffix is the random part of a member id, a UUID as Kafka makes it.
+func memberSuffix() string {
+	var b [16]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		panic(err) // the runtime guarantees that this cannot be
+	}
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	h := hex.EncodeToString(b[:])
+	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+}
+
+// topicOptions are the effective settings of one topic in the words of the packages that use them.
+func topicOptions(t *config.Topic, c *config.Broker, codecs *batch.Codecs) api.TopicOptions {
+	appendTime := t.Str("message.timestamp.type") == "LogAppendTime"
+	return api.TopicOptions{
+		Log: logstore.Options{
+			SegmentBytes:    int32(t.Int("segment.bytes")),
+			SegmentMs:       t.Ms("segment.ms"),
+			SegmentJitterMs: t.Ms("segment.jitter.ms"),
+			IndexInterval:   noneIfZero(int32(t.Int("index.interval.bytes"))),
+			IndexMaxBytes:   int32(t.Int("segment.index.bytes")),
+			RetentionMs:     noneIfZero(t.Ms("retention.ms")),
+			RetentionBytes:  noneIfZero(t.Long("retention.bytes")),
+			FileDeleteMs:    noneIfZero(t.Ms("file.delete.delay.ms")),
+			FlushMessages:   t.Long("flush.messages"),
+			FlushMs:         t.Ms("flush.ms"),
+			Delete:          t.Deletes(),
+			Compact:         t.Compacted(),
+			LogAppendTime:   appendTime,
+			Preallocate:     t.Bool("preallocate"),
+			ProducerExpiry:  c.Ms("producer.id.expiration.ms"),
+		},
+		Limits: batch.Limits{
+			MaxBatchBytes:     int32(t.Int("max.message.bytes")),
+			MaxDecompressed:   c.Long("pelton.decompressed.max.bytes"),
+			RequireKeys:       t.Compacted(),
+			LogAppendTime:     appendTime,
+			TimestampBeforeMs: t.TimestampBeforeMs(),
+			TimestampAfterMs:  t.TimestampAfterMs(),
+			Codecs:            codecs,
+		},
+		MinISR:  int32(t.Int("min.insync.replicas")),
+		Durable: t.Long("flush.messages") == 1,
+	}
+}
+
+// noneIfZero keeps a zero that means "at once" apart from an option's "use the default".
+func noneIfZero[T int32 | int64](v T) T {
+	if v == 0 {
+		return 1
+	}
+	return v
+}
+
+// reactorOptions sizes the loops.
+func (b *Broker) reactorOptions(c *config.Broker, limiter *netpoll.Limiter) reactor.Options {
+	return reactor.Options{
+		Shards: b.shards, Pin: c.Bool("pelton.pin"), Clock: b.clock,
+		Disk: disk.Options{
+			Backend: c.Str("pelton.disk.backend"), Entries: c.Int("pelton.uring.entries"), SQPoll: c.Bool("pelton.uring.sqpoll"),
+			InlineMax: c.Int("pelton.disk.inline.max.bytes"), Workers: c.Int("pelton.disk.workers"),
+		},
+		Net: netpoll.Options{
+			Poller: c.Str("pelton.poller"), MaxFrame: int32(c.Int("socket.request.max.bytes")), MaxOut: maxOutBytes,
+			IdleNs: c.Ms("connections.max.idle.ms") * 1e6, FrameNs: frameTimeoutMs * 1e6, SlowNs: c.Ms("pelton.slow.reader.ms") * 1e6,
+			Limiter: limiter,
+		},
+		BudgetBytes: c.Long("pelton.request.memory.bytes") / int64(b.shards),
+		SlowTurnNs:  int64(c.Int("pelton.slow.turn.ms")) * 1e6,
+		OnSlowTurn:  b.slowTurn,
+		OnProbe:     b.probed,
+		OnFatal:     func(shard int, err error) { b.fatal(fmt.Errorf("shard %d: %w", shard, err)) },
+	}
+}
+
+const (
+	// maxOutBytes is what may wait unsent on one connection before it is no longer read.
+	maxOutBytes = 4 << 20
+	// frameTimeoutMs is how long a frame that has begun may stand still.
+	frameTimeoutMs = 30_000
+)
+
+func socketOptions(c *config.Broker) netpoll.SocketOptions {
+	return netpoll.SocketOptions{
+		SendBuffer: max(0, c.Int("socket.send.buffer.bytes")), RecvBuffer: max(0, c.Int("socket.receive.buffer.bytes")),
+		BusyPollUs: c.Int("pelton.net.busy.poll.us"), Congestion: c.Str("pelton.net.congestion"),
+	}
+}
+
+// limiterOf is the bound on connections, in all and per address.
+func limiterOf(c *config.Broker) *netpoll.Limiter {
+	special := map[netip.Addr]int{}
+	for host, n := range c.ConnectionOverrides() {
+		if a, err := netip.ParseAddr(host); err == nil {
+			special[a] = n
+		}
+	}
+	return netpoll.NewLimiter(noLimit(c.Int("max.connections")), noLimit(c.Int("max.connections.per.ip")), special)
+}
+
+// noLimit turns Kafka's largest number, which means no limit, into the limiter's.
+func noLimit(n int) int {
+	if n == 1<<31-1 {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,12 @@
+//go:build !linux
+
+package main
+
+import "runtime"
+
+func (m *machine) limits() []finding {
+	return []finding{{"operating system", runtime.GOOS, warn, "Linux is the product; here everything runs on portable calls, for development", ""}}
+}
+
+func (m *machine) ring() []finding        { return nil }
+func (m *machine) space(string) []finding { return nil }
