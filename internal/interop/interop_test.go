@@ -37,7 +37,9 @@ func within(t *testing.T) context.Context {
 const partitions = 3
 
 // newTopic makes a topic of its own for a test.
-func newTopic(t *testing.T, name string) string {
+func newTopic(t *testing.T, name string) string { return makeTopic(t, name, partitions) }
+
+func makeTopic(t *testing.T, name string, partitions int32) string {
 	t.Helper()
 	cl, err := kgo.NewClient(kgo.SeedBrokers(seed(t)))
 	if err != nil {
@@ -226,3 +228,6 @@ func TestClientsRebalanceAcrossLibraries(t *testing.T) {
 		t.Fatalf("%d of %d records were seen after a member left", len(seen), written)
 	}
 }
+
+// newTopic1 makes a topic of one partition, for tools that choose partitions themselves.
+func newTopic1(t *testing.T, name string) string { return makeTopic(t, name, 1) }
