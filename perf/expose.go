@@ -36,13 +36,13 @@ func (r *Registry) writeCounter(p *page, id ID, row Row) {
 	p.head(row.Name, row.Kind, row.Help)
 	names := append([]string{"shard"}, row.Dim.LabelNames()...)
 	perDim := make([]int64, row.Dim.Size())
-	for i, set := range append(r.sets[:len(r.sets):len(r.sets)], r.shared.set) {
-		shard := strconv.Itoa(i)
+	for i := range len(r.sets) + 1 {
+		shard, value := strconv.Itoa(i), func(at int) int64 { return r.ValueAt(id, i, at) }
 		if i == len(r.sets) {
-			shard = "off"
+			shard, value = "off", func(at int) int64 { return r.shared.set.ValueAt(id, at) }
 		}
 		for at := range row.Dim.Size() {
-			v := set.ValueAt(id, at)
+			v := value(at)
 			perDim[at] += v
 			if v == 0 && (row.Dim != DimNone || shard == "off") {
 				continue

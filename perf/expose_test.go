@@ -25,6 +25,11 @@ func TestPageIsPrometheusText(t *testing.T) {
 	r.Gauge(Partitions, func() int64 { return 12 })
 	r.Read(LogDirFree, func(emit Emit) { emit(7, `/a"b\c`) })
 	r.Shared().Add(BadFrames, 1)
+	r.Shard(1).AddAt(DiskOps, DiskAt(BackendUring, DiskSync), 2)
+	r.Count(DiskOps, 1, DiskAt(BackendUring, DiskSync), func() int64 { return 40 })
+	if got := r.Total(DiskOps); got != 42 {
+		t.Errorf("total of a counter that is kept elsewhere: %d", got)
+	}
 	text := pageOf(t, r)
 	for _, want := range []string{
 		`broker_api_requests_total{shard="1",api="Produce"} 4`,
@@ -33,6 +38,7 @@ func TestPageIsPrometheusText(t *testing.T) {
 		`broker_request_phase_seconds_bucket{shard="0",class="produce",phase="fsync",le="1.024e-06"} 0`,
 		`broker_shard_turn_seconds_sum{shard="0"} 0.002`,
 		`broker_replica_partitions_count 12`,
+		`broker_disk_operations_total{shard="1",backend="uring",kind="sync"} 42`,
 		`kafka_server_replicamanager_partitioncount 12`,
 		`broker_logdir_free_bytes{dir="/a\"b\\c"} 7`,
 		`broker_network_bad_frames_total{shard="off"} 1`,

@@ -12,8 +12,15 @@ type Registry struct {
 	shared *Shared
 	mu     struct {
 		sync.Mutex
-		reads [numReadIDs][]func(Emit)
+		reads  [numReadIDs][]func(Emit)
+		counts map[source][]func() int64
 	}
+}
+
+// source is a place of a counter that is kept elsewhere.
+type source struct {
+	id        ID
+	shard, at int
 }
 
 // NewRegistry makes the sets of that many shards.
@@ -43,6 +50,30 @@ func (r *Registry) Read(id ReadID, fn func(Emit)) {
 	r.mu.reads[id] = append(r.mu.reads[id], fn)
 }
 
+// Count adds a callback for a counter or gauge that some package keeps by itself: what it gives is
+// added to the shard's own slot at that position. It runs on the thread that asks for the page.
+func (r *Registry) Count(id ID, shard, at int, fn func() int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.mu.counts == nil {
+		r.mu.counts = map[source][]func() int64{}
+	}
+	k := source{id, shard, at}
+	r.mu.counts[k] = append(r.mu.counts[k], fn)
+}
+
+// ValueAt is a counter or gauge of a shard at a position of its dimension, callbacks included.
+func (r *Registry) ValueAt(id ID, shard, at int) int64 {
+	sum := r.sets[shard].ValueAt(id, at)
+	r.mu.Lock()
+	fns := r.mu.counts[source{id, shard, at}]
+	r.mu.Unlock()
+	for _, fn := range fns {
+		sum += fn()
+	}
+	return sum
+}
+
 // Gauge adds a callback for a gauge without labels.
 func (r *Registry) Gauge(id ReadID, fn func() int64) {
 	r.Read(id, func(emit Emit) { emit(float64(fn())) })
@@ -57,8 +88,10 @@ func (r *Registry) callbacks(id ReadID) []func(Emit) {
 // Total is a counter summed over the shards, its dimension and what runs off the shards.
 func (r *Registry) Total(id ID) int64 {
 	sum := r.shared.set.Value(id)
-	for _, s := range r.sets {
-		sum += s.Value(id)
+	for shard, s := range r.sets {
+		for at := range int(s.lay.size[id]) {
+			sum += r.ValueAt(id, shard, at)
+		}
 	}
 	return sum
 }
