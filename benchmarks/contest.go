@@ -71,6 +71,20 @@ func (c *contest) run(ctx context.Context, rng *rand.Rand, progress func(string)
 	return out, nil
 }
 
+// compare adds, for every figure of one side, its ratio to the same of another, when both take part.
+func (c *contest) compare(name, with string) {
+	if !slices.ContainsFunc(c.sides, func(s side) bool { return s.name == with }) {
+		return
+	}
+	seen := map[string]bool{}
+	for _, cl := range slices.Clone(c.claims) {
+		if cl.side == name && !seen[cl.metric] {
+			seen[cl.metric] = true
+			c.claims = append(c.claims, claim{row: cl.row, side: name, metric: cl.metric, unit: cl.unit, over: with, info: true})
+		}
+	}
+}
+
 // figure is a claim's numbers.
 type figure struct {
 	claim

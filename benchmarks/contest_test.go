@@ -74,6 +74,20 @@ func TestJudgePairsRoundsAndKeepsTheBound(t *testing.T) {
 	}
 }
 
+func TestCompareAddsARatioForEveryMetricOfBothBuilds(t *testing.T) {
+	c := &contest{sides: []side{{name: "pelton"}, {name: "floor"}}, claims: []claim{
+		{row: "r", side: "pelton", metric: "m", over: "floor", bound: 1}, {row: "r", side: "pelton", metric: "m", over: "echo", bound: 1}, {row: "r", side: "kafka", metric: "m"}}}
+	c.compare("pelton", "reference")
+	if len(c.claims) != 3 {
+		t.Fatal("compared with a side that takes no part")
+	}
+	c.sides = append(c.sides, side{name: "reference"})
+	c.compare("pelton", "reference")
+	if got := c.claims[len(c.claims)-1]; len(c.claims) != 4 || got.over != "reference" || !got.info {
+		t.Fatalf("%+v", c.claims)
+	}
+}
+
 func TestPoolsFindTheTailAndItsInterval(t *testing.T) {
 	rng, p := rand.New(rand.NewSource(5)), newPools(1)
 	for round := range 11 {

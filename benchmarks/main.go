@@ -23,6 +23,7 @@ import (
 // settings are the flags.
 type settings struct {
 	pelton, floor, apache, dir, history, rows, rivals string
+	against                                           string
 	pairs                                             int
 	bytes                                             int64
 	scale                                             float64
@@ -49,6 +50,7 @@ func run() error {
 	flag.StringVar(&s.history, "history", "", "file that the record lines are appended to")
 	flag.StringVar(&s.rows, "rows", ".", "expression for the names of the rows to run")
 	flag.StringVar(&s.rivals, "rivals", "", "Kafka version to run alongside, e.g. 3.9.1")
+	flag.StringVar(&s.against, "against", "", "broker binary of another commit to run alongside, as the side \"reference\"")
 	flag.IntVar(&s.pairs, "pairs", 7, "rounds that count")
 	flag.Int64Var(&s.bytes, "bytes", 300_000_000, "bytes of a round")
 	flag.Float64Var(&s.scale, "scale", 1, "factor for the number of requests in rows that count requests")
@@ -129,6 +131,13 @@ func (b *bench) measure(ctx context.Context, s settings, out io.Writer) error {
 		}
 		brokers = append(brokers, t)
 	}
+	if s.against != "" {
+		t, err := b.brokerOf(s.against, "reference", "reference")
+		if err != nil {
+			return err
+		}
+		brokers = append(brokers, t)
+	}
 	if s.rivals != "" {
 		t, err := b.kafka(s.rivals)
 		if err != nil {
@@ -162,6 +171,7 @@ func (b *bench) runRow(ctx context.Context, row row, brokers []*target, r *repor
 	if err != nil {
 		return fmt.Errorf("%s: %w", row.name, err)
 	}
+	o.compare("pelton", "reference")
 	result, err := o.run(ctx, rng, func(line string) {
 		if verbose {
 			fmt.Fprintln(os.Stderr, line)

@@ -45,9 +45,14 @@ func brokerOverrides() []string {
 	return []string{"log.retention.check.interval.ms=1000", "auto.create.topics.enable=false"}
 }
 
-func (b *bench) pelton(name string, overrides ...string) (*target, error) {
-	dir := filepath.Join(b.dir, name)
-	argv := []string{b.peltonBin, "server", "--data-dir", dir, "--listen", "127.0.0.1:0", "--zk-listen", "127.0.0.1:0"}
+// pelton starts the broker under test with its data in a directory of that name.
+func (b *bench) pelton(dir string, overrides ...string) (*target, error) {
+	return b.brokerOf(b.peltonBin, "pelton", dir, overrides...)
+}
+
+func (b *bench) brokerOf(binary, name, under string, overrides ...string) (*target, error) {
+	dir := filepath.Join(b.dir, under)
+	argv := []string{binary, "server", "--data-dir", dir, "--listen", "127.0.0.1:0", "--zk-listen", "127.0.0.1:0"}
 	for _, o := range append(append(brokerOverrides(), "admin.listener=127.0.0.1:0"), overrides...) {
 		argv = append(argv, "--override", o)
 	}
@@ -55,7 +60,7 @@ func (b *bench) pelton(name string, overrides ...string) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.track(&target{Process: p, name: "pelton", addr: p.Text("kafka"), admin: p.Text("admin"), dir: dir}), nil
+	return b.track(&target{Process: p, name: name, addr: p.Text("kafka"), admin: p.Text("admin"), dir: dir}), nil
 }
 
 // floorProgram starts one of the floors, e.g. "sink", "-sync".
