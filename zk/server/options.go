@@ -1,6 +1,8 @@
 package server
 
 import (
+	"crypto/rand"
+	"io"
 	"log/slog"
 
 	"github.com/pelton-broker/pelton/internal/clock"
@@ -38,6 +40,8 @@ type Options struct {
 	Clock clock.Clock
 	Log   *slog.Logger
 	Disk  disk.Options
+	// Random is where the secret of session passwords comes from; crypto/rand when nil.
+	Random io.Reader
 	// Fatal is told when the server cannot go on: its log has failed. Nil logs only.
 	Fatal func(error)
 }
@@ -77,6 +81,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.Clock == nil {
 		o.Clock = clock.NewReal()
+	}
+	if o.Random == nil {
+		o.Random = rand.Reader
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

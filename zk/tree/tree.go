@@ -396,3 +396,22 @@ func (t *Tree) Owners() []int64 {
 	sort.Slice(out, func(i, j int) bool { return uint64(out[i]) < uint64(out[j]) })
 	return out
 }
+
+// Expired lists the containers that had children and have none now, and the TTL nodes without children that
+// were not changed for their time.
+func (t *Tree) Expired(wallMs int64) []string {
+	var out []string
+	for path := range t.containers {
+		// Cversion 0 is a container whose first child is still to come.
+		if n := t.nodes[path]; n.Cversion > 0 && len(n.children) == 0 {
+			out = append(out, path)
+		}
+	}
+	for path := range t.ttls {
+		if n := t.nodes[path]; len(n.children) == 0 && wallMs-n.Mtime > ttlOf(n.owner) {
+			out = append(out, path)
+		}
+	}
+	sort.Strings(out)
+	return out
+}

@@ -20,6 +20,8 @@ type CorruptError struct {
 	Pos  int64
 	What string
 	Err  error
+
+	zxid int64 // of the snapshot whose damage it is
 }
 
 // Error implements error.

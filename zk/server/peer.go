@@ -1,0 +1,213 @@
+package server
+
+import (
+	"errors"
+
+	"github.com/pelton-broker/pelton/internal/invariant"
+	"github.com/pelton-broker/pelton/netpoll"
+	"github.com/pelton-broker/pelton/zk/jute"
+	"github.com/pelton-broker/pelton/zk/session"
+	"github.com/pelton-broker/pelton/zk/tree"
+)
+
+// Why connections end; the text goes to the log.
+var (
+	errClosedByClient = errors.New("zk/server: session closed by its client")
+	errBadConnect     = errors.New("zk/server: the first frame is no connect request")
+	errRefused        = errors.New("zk/server: session refused")
+	errAhead          = errors.New("zk/server: the client has seen a later transaction than this server")
+	errTakenOver      = errors.New("zk/server: the session went on on another connection")
+	errBadFrame       = errors.New("zk/server: a frame without a request header")
+	errUnknownOp      = errors.New("zk/server: unknown operation")
+	errAuthFailed     = errors.New("zk/server: authentication failed")
+	errExpired        = errors.New("zk/server: session expired")
+	errWord           = errors.New("zk/server: four-letter word answered")
+)
+
+type peerState uint8
+
+const (
+	fresh   peerState = iota // no connect request yet
+	opening                  // its session is being written
+	live
+	ending // no more requests are taken
+)
+
+// peer is one connection and the order of its answers: a read waits for the writes before it, and for those only.
+type peer struct {
+	l     *loop
+	c     *netpoll.Conn
+	state peerState
+	sess  *session.Session
+	// caller: the session and whoever the client proved to be.
+	caller  tree.Caller
+	connect jute.ConnectRequest
+	queue   []waiting // oldest first; the first one is always a write
+	head    int
+	stats   peerStats
+}
+
+// waiting is a request that cannot be answered yet.
+type waiting struct {
+	zxid  int64 // of a write; 0 else
+	xid   int32
+	op    int32
+	code  jute.Code     // the answer to a write that could not be parsed
+	frame netpoll.Frame // of a read
+	body  []byte        // of a read, in frame
+	ms    int64         // when it came
+}
+
+const (
+	// queueMax is how many requests of a connection may wait before it is not read any more; half of it reads on.
+	queueMax = 1024
+)
+
+// OnOpen implements netpoll.Handler.
+func (l *loop) OnOpen(c *netpoll.Conn) {
+	p := &peer{l: l, c: c}
+	p.caller.IDs = []jute.ID{{Scheme: "ip", ID: c.Remote.Addr().Unmap().String()}}
+	p.stats.sinceMs = l.wallMs
+	c.User = p
+	l.peers[p] = struct{}{}
+}
+
+// OnClose implements netpoll.Handler. The session lives on until it expires.
+func (l *loop) OnClose(c *netpoll.Conn, cause error) {
+	p, ok := c.User.(*peer)
+	if !ok {
+		return
+	}
+	p.state = ending
+	delete(l.peers, p)
+	l.tree.RemoveWatcher(p)
+	if p.sess != nil && p.sess.Owner == any(p) {
+		p.sess.Owner = nil
+	}
+	for i := p.head; i < len(p.queue); i++ {
+		p.queue[i].release()
+	}
+	p.queue, p.head = nil, 0
+	l.o.Log.Debug("zk connection ended", "err", cause)
+}
+
+func (w *waiting) release() {
+	if w.frame.Buf != nil {
+		w.frame.Buf.Release()
+		w.frame.Buf = nil
+	}
+}
+
+// OnFrame implements netpoll.Handler.
+func (l *loop) OnFrame(c *netpoll.Conn, f netpoll.Frame) {
+	p := c.User.(*peer)
+	p.stats.received++
+	l.stats.received++
+	switch p.state {
+	case ending:
+	case fresh:
+		l.openSession(p, f.B)
+	default:
+		if l.request(p, f) {
+			return // the frame waits with its request
+		}
+	}
+	f.Buf.Release()
+}
+
+// waits is true when an answer must wait for a write before it.
+func (p *peer) waits() bool { return p.head < len(p.queue) }
+
+func (p *peer) push(w waiting) {
+	w.ms = p.l.nowMs
+	p.queue = append(p.queue, w)
+	p.l.stats.outstanding++
+	if len(p.queue)-p.head >= queueMax {
+		p.c.Pause()
+	}
+}
+
+func (p *peer) pop() waiting {
+	w := p.queue[p.head]
+	p.queue[p.head] = waiting{}
+	p.head++
+	p.l.stats.outstanding--
+	if n := len(p.queue) - p.head; n == 0 {
+		p.queue, p.head = p.queue[:0], 0
+	} else if p.head >= queueMax {
+		p.queue = append(p.queue[:0], p.queue[p.head:]...)
+		p.head = 0
+	}
+	if p.c.Paused() && p.state != ending && len(p.queue)-p.head <= queueMax/2 {
+		p.c.Resume()
+	}
+	return w
+}
+
+// applied answers the write that is first in the queue, and the reads that waited for it.
+func (p *peer) applied(x *tree.Txn, res *tree.Result) {
+	if !p.waits() {
+		return // the connection is gone
+	}
+	w := p.pop()
+	if w.zxid != x.Zxid {
+		invariant.Broken("zk/server: answers out of order", w.zxid, x.Zxid)
+	}
+	if w.op == jute.OpCreateSession {
+		p.l.sessionOpened(p)
+	} else {
+		p.l.answerWrite(p, &w, x, res)
+	}
+	p.drain()
+}
+
+func (p *peer) drain() {
+	for p.waits() && p.queue[p.head].zxid == 0 {
+		w := p.pop()
+		switch {
+		case p.c.Closed():
+		case w.code != jute.OK:
+			p.l.replyCode(p, w.xid, w.code, w.ms)
+		default:
+			p.l.answerRead(p, w.xid, w.op, w.body, w.ms)
+		}
+		w.release()
+	}
+}
+
+// begin starts a frame in the loop's buffer; send ends it.
+func (l *loop) begin() []byte { return append(l.buf[:0], 0, 0, 0, 0) }
+
+// bufKept is the largest answer whose buffer is kept for the next.
+const bufKept = 256 << 10
+
+func (l *loop) send(p *peer, b []byte) {
+	jute.PutInt(b, int32(len(b)-4))
+	copy(p.c.Out().Append(len(b)), b)
+	if cap(b) <= bufKept {
+		l.buf = b
+	} else {
+		l.buf = nil
+	}
+	p.stats.sent++
+	l.stats.sent++
+}
+
+// replyCode answers with a header alone.
+func (l *loop) replyCode(p *peer, xid int32, code jute.Code, sinceMs int64) {
+	l.send(p, jute.AppendReplyHeader(l.begin(), xid, l.tree.Zxid, code))
+	l.stats.answered(l.nowMs - sinceMs)
+	p.stats.answered(l.nowMs-sinceMs, xid, l.tree.Zxid)
+}
+
+// notify delivers one event, unless its watcher may not read the node.
+func (l *loop) notify(ev *tree.Event) {
+	p := ev.Who.(*peer)
+	if p.c.Closed() || !l.o.SkipACL && !tree.Allowed(ev.ACL, jute.PermRead, p.caller.IDs) {
+		return
+	}
+	b := jute.AppendReplyHeader(l.begin(), jute.XidWatch, ev.Zxid, jute.OK)
+	b = jute.AppendInt(b, ev.Type)
+	b = jute.AppendInt(b, jute.StateConnected)
+	l.send(p, jute.AppendText(b, ev.Path))
+}
