@@ -20,6 +20,7 @@ type fakeBroker struct {
 	conns sync.WaitGroup
 	mu    sync.Mutex
 	open  []net.Conn
+	news  chan struct{} // closed by the next produce
 	logs  map[string][][]byte // by topic: each partition's batches, in one slice of bytes
 	ends  map[string][]int64
 	n     int
@@ -32,7 +33,7 @@ func newFakeBroker(t *testing.T) *fakeBroker {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &fakeBroker{t: t, l: l, logs: map[string][][]byte{}, ends: map[string][]int64{}}
+	b := &fakeBroker{t: t, l: l, logs: map[string][][]byte{}, ends: map[string][]int64{}, news: make(chan struct{})}
 	b.conns.Add(1)
 	go func() {
 		defer b.conns.Done()
@@ -172,6 +173,8 @@ func (b *fakeBroker) produce(req *kmsg.ProduceRequest, resp *kmsg.ProduceRespons
 		b.ends[name][p.Partition] += int64(binary.BigEndian.Uint32(batch[batchCount:]))
 		b.logs[name][p.Partition] = append(b.logs[name][p.Partition], batch...)
 	}
+	close(b.news)
+	b.news = make(chan struct{})
 	a := kmsg.NewProduceResponseTopicPartition()
 	a.Partition = p.Partition
 	t := kmsg.NewProduceResponseTopic()
@@ -193,9 +196,13 @@ func (b *fakeBroker) fetch(req *kmsg.FetchRequest, resp *kmsg.FetchResponse) {
 		}
 		log = log[size:]
 	}
-	if a.RecordBatches == nil {
+	if a.RecordBatches == nil { // a long poll, shortened
+		news := b.news
 		b.mu.Unlock()
-		time.Sleep(time.Millisecond) // a long poll, shortened
+		select {
+		case <-news:
+		case <-time.After(20 * time.Millisecond):
+		}
 		b.mu.Lock()
 	}
 	t := kmsg.NewFetchResponseTopic()
