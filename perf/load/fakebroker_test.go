@@ -20,7 +20,7 @@ type fakeBroker struct {
 	conns sync.WaitGroup
 	mu    sync.Mutex
 	open  []net.Conn
-	news  chan struct{} // closed by the next produce
+	news  chan struct{}       // closed by the next produce
 	logs  map[string][][]byte // by topic: each partition's batches, in one slice of bytes
 	ends  map[string][]int64
 	n     int
