@@ -96,9 +96,9 @@ type row struct {
 
 func (b *bench) rows() []row {
 	return []row{
-		{"produce-1m", b.produceRow("produce-1m", 1_000_000, 1000, 1.35)},
-		{"produce-1m-100b", b.produceRow("produce-1m-100b", 1_000_000, 100, 1.6)},
-		{"produce-16k", b.produceRow("produce-16k", 16_384, 1000, 2.0)},
+		{"produce-1m", b.produceRow("produce-1m", 1_000_000, 1000, 1, 1.35)},
+		{"produce-1m-100b", b.produceRow("produce-1m-100b", 1_000_000, 100, 1, 1.6)},
+		{"produce-16k", b.produceRow("produce-16k", 16_384, 1000, 5, 2.0)},
 		{"produce-1-record", b.smallRow},
 		{"fetch-hot-1m", b.fetchRow},
 		{"durable-8-partitions", b.durableRow},
