@@ -66,6 +66,7 @@ const (
 func newLoop(s *Server, rec *txnlog.Recovered, secret []byte, snapDir, logDir string) (*loop, error) {
 	l := &loop{o: &s.o, srv: s, tree: rec.Tree, prep: tree.NewPrep(rec.Tree), secret: secret, peers: map[*peer]struct{}{}}
 	l.tree.Extended = s.o.ExtendedTypes
+	l.tree.EnsureConfig()
 	l.tick()
 	l.stats.reset(l.nowMs)
 	l.words = newWords(s.o.FourLetterWhitelist)

@@ -44,9 +44,14 @@ func (t *Tree) Seeded() bool {
 			delete(t.acls.byText, e.text)
 		}
 	}
-	if t.nodes[configPath] == nil && t.nodes[systemPath] != nil {
-		t.insert(configPath, &Node{Data: []byte{}, Aversion: -1, acl: t.acls.use([]jute.ACL{{Perms: jute.PermRead, ID: jute.ID{Scheme: "world", ID: "anyone"}}})})
-	}
 	t.setupQuotas()
 	return true
+}
+
+// EnsureConfig adds the node /zookeeper/config, which trees of before 3.5 do not have.
+func (t *Tree) EnsureConfig() {
+	if t.nodes[configPath] == nil && t.nodes[systemPath] != nil {
+		readable := []jute.ACL{{Perms: jute.PermRead, ID: jute.ID{Scheme: "world", ID: "anyone"}}}
+		t.insert(configPath, &Node{Data: []byte{}, Aversion: -1, acl: t.acls.use(readable)})
+	}
 }

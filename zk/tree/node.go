@@ -5,9 +5,8 @@ import "github.com/pelton-broker/pelton/zk/jute"
 // Owners that are no sessions.
 const (
 	ownerContainer = int64(-1 << 63)
-	// The first byte of the owner of a TTL node is 0xFF, the next two are a kind, and the rest is the time to live.
+	// The first byte of the owner of a TTL node is 0xFF (no server has that number), the next two are a kind, and the rest is the time to live.
 	ownerTTLMask = int64(-1) << 56
-	ttlKindMask  = int64(0x00FFFF) << 40
 	maxTTLMs     = int64(1)<<40 - 1
 )
 
@@ -36,13 +35,13 @@ const (
 	ttl
 )
 
-func (t *Tree) kindOf(owner int64) kind {
+func kindOf(owner int64) kind {
 	switch {
 	case owner == 0:
 		return persistent
 	case owner == ownerContainer:
 		return container
-	case t.Extended && owner&ownerTTLMask == ownerTTLMask:
+	case owner&ownerTTLMask == ownerTTLMask:
 		return ttl
 	}
 	return ephemeral
@@ -52,9 +51,9 @@ func ttlOwner(ttlMs int64) int64 { return ownerTTLMask | ttlMs }
 
 func ttlOf(owner int64) int64 { return owner & maxTTLMs }
 
-// Owner is the session of an ephemeral node, else 0: containers and TTL nodes show 0.
-func (t *Tree) Owner(n *Node) int64 {
-	if t.kindOf(n.owner) == ephemeral {
+// ownerShown is the session of an ephemeral node, else 0: containers and TTL nodes show 0.
+func ownerShown(n *Node) int64 {
+	if kindOf(n.owner) == ephemeral {
 		return n.owner
 	}
 	return 0
@@ -63,7 +62,7 @@ func (t *Tree) Owner(n *Node) int64 {
 // Stat fills s.
 func (t *Tree) Stat(n *Node, s *jute.Stat) {
 	*s = jute.Stat{Czxid: n.Czxid, Mzxid: n.Mzxid, Ctime: n.Ctime, Mtime: n.Mtime, Version: n.Version,
-		Cversion: n.Cversion*2 - int32(len(n.children)), Aversion: n.Aversion, EphemeralOwner: t.Owner(n),
+		Cversion: n.Cversion*2 - int32(len(n.children)), Aversion: n.Aversion, EphemeralOwner: ownerShown(n),
 		DataLength: int32(len(n.Data)), NumChildren: int32(len(n.children)), Pzxid: n.Pzxid}
 }
 

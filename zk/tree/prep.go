@@ -236,7 +236,7 @@ func (p *Prep) create(w *write, who *Caller, x *Txn) jute.Code {
 	if _, exists := p.look(path); exists {
 		return jute.NodeExists
 	}
-	if p.tree.kindOf(parent.owner) == ephemeral {
+	if kindOf(parent.owner) == ephemeral {
 		return jute.NoChildrenForEphemerals
 	}
 	x.Op, x.Path, x.Data, x.ACL = w.op, path, clone(w.data), acl
@@ -286,7 +286,7 @@ func (p *Prep) remove(w *write, who *Caller, x *Txn) jute.Code {
 		return jute.BadVersion
 	case n.children > 0:
 		return jute.NotEmpty
-	case internal && p.tree.kindOf(n.owner) == ephemeral:
+	case internal && kindOf(n.owner) == ephemeral:
 		return jute.BadVersion
 	}
 	x.Path = w.path

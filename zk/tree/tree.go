@@ -93,7 +93,7 @@ func (t *Tree) insert(path string, n *Node) {
 	parent.children[name] = struct{}{}
 	t.nodes[path] = n
 	t.dataBytes += int64(len(path) + len(n.Data))
-	switch t.kindOf(n.owner) {
+	switch kindOf(n.owner) {
 	case container:
 		t.containers[path] = struct{}{}
 	case ttl:
@@ -113,7 +113,7 @@ func (t *Tree) unlink(path string, n *Node) {
 	delete(t.nodes, path)
 	t.dataBytes -= int64(len(path) + len(n.Data))
 	t.acls.drop(n.acl)
-	switch t.kindOf(n.owner) {
+	switch kindOf(n.owner) {
 	case container:
 		delete(t.containers, path)
 	case ttl:

@@ -86,7 +86,6 @@ func newestSnapshot(fs disk.FS, dir string) (*Recovered, error) {
 		out.Unsound = append(out.Unsound, ErrNoSnapshot)
 	}
 	out.Tree, out.Sessions = tree.New(), map[int64]int32{}
-	out.Tree.Extended = true
 	return out, nil
 }
 

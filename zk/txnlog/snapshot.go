@@ -138,7 +138,6 @@ func loadSnapshot(path string, b []byte) (*tree.Tree, map[int64]int32, error) {
 		sessions[id] = r.Int()
 	}
 	t := tree.NewEmpty()
-	t.Extended = true
 	for range r.Count(12) {
 		ix := r.Long()
 		t.SeedACL(ix, r.ACL())
