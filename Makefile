@@ -1,0 +1,124 @@
+# make help lists the targets. Everything but interop, bench-rivals and soak needs only Go, make and a C compiler.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+export GOFLAGS ?=
+
+GO        ?= go
+DATA      ?= ./data
+FUZZTIME  ?= 20s
+SEED      ?= $(shell git rev-parse --short=8 HEAD 2>/dev/null || echo 1)
+STEPS     ?= 20000
+ROUNDS    ?= 5
+TOOL      := $(GO) tool -modfile=internal/tools/pinned/go.mod
+# The race detector needs cgo and a C compiler; without them the tests run with the costly checks alone.
+RACE      := $(shell CGO_ENABLED=1 $(GO) env CGO_ENABLED 2>/dev/null | grep -q 1 && echo 'int main(void){return 0;}' | $${CC:-cc} -x c - -o /dev/null 2>/dev/null && echo yes)
+ifeq ($(RACE),yes)
+CHECKED   := CGO_ENABLED=1 $(GO) test -race
+else
+CHECKED   := $(GO) test -tags invariants
+endif
+
+.PHONY: help build run test race release-test lint lint-full fuzz-smoke sim sim-soak bench bench-latency bench-rivals bench-compare \
+	gen gen-check cover cross ci interop interop-prepare differential kill-loop test-giouring soak clean
+
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## bin/pelton, one static binary
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/pelton ./cmd/pelton
+
+run: build ## build, then broker on 127.0.0.1:9092 and coordination on 127.0.0.1:2181, data in ./data
+	exec bin/pelton server --data-dir $(DATA)
+
+test: ## every test of the product, with the race detector where it can run
+	$(CHECKED) -short -timeout 20m ./...
+
+race: ## the same without -short, race detector required
+	CGO_ENABLED=1 $(GO) test -race -timeout 30m ./...
+
+release-test: ## the tests on the code that ships: no tags, no race detector
+	CGO_ENABLED=0 $(GO) test -short -timeout 20m ./...
+
+lint: ## formatting, vet, arrows between packages, sizes, banned calls, docs
+	@un=$$(gofmt -l $$(git ls-files '*.go' | grep -v /testdata/)); [ -z "$$un" ] || { echo "not gofmt-ed:"; echo "$$un"; exit 1; }
+	$(GO) vet ./...
+	$(GO) test ./internal/lint
+
+lint-full: lint ## lint, and staticcheck as pinned in internal/tools/pinned
+	$(TOOL) staticcheck ./...
+
+fuzz-smoke: ## each fuzz target for FUZZTIME (20s)
+	@grep -rl --include='*_test.go' '^func Fuzz' --exclude-dir=interop . | sort -u | while read -r file; do \
+		for name in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' "$$file"); do \
+			echo "fuzz $$name in $$(dirname "$$file")"; \
+			$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -parallel 2 "$$(dirname "$$file")" || exit 1; \
+		done; done
+
+sim: ## the seeded simulator: SEED=, STEPS=
+	@if [ -d internal/sim ]; then $(GO) test -tags invariants -run '^TestSim' -count 1 ./internal/sim -args -seed $(SEED) -steps $(STEPS); \
+	else echo "there is no simulator in this tree yet"; fi
+
+sim-soak: ## the simulator with new seeds until it is stopped
+	@while $(MAKE) --no-print-directory sim SEED=$$RANDOM$$RANDOM; do :; done
+
+bench: bin/bench ## every figure against its floor; appends to benchmarks/history.jsonl (about 10 minutes)
+	bin/bench -history benchmarks/history.jsonl
+
+bench-latency: bin/bench ## latency rows with 100 000 samples a side and more (about 30 minutes)
+	bin/bench -rows '^latency' -latency 12s -pairs 10 -history benchmarks/history.jsonl
+
+bench-rivals: bin/bench ## the same beside Apache Kafka 3.9.1 (needs Java and Maven)
+	bin/bench -rivals 3.9.1 -history benchmarks/history.jsonl
+
+bench-compare: bin/bench ## this tree against REF= (a commit), run in turn
+	@[ -n "$(REF)" ] || { echo "say against what: make bench-compare REF=HEAD~1"; exit 2; }
+	rm -rf bin/reference && git worktree prune && git worktree add --detach bin/reference $(REF)
+	cd bin/reference && CGO_ENABLED=0 $(GO) build -trimpath -o ../pelton-reference ./cmd/pelton
+	git worktree remove --force bin/reference
+	bin/bench -against bin/pelton-reference
+
+.PHONY: bin/bench
+bin/bench: build
+	$(GO) build -o bin/floor ./benchmarks/floor
+	$(GO) build -o bin/bench ./benchmarks
+
+gen: ## print the generated pages of docs/ from their tables
+	$(GO) run ./cmd/pelton gendocs docs
+
+gen-check: ## fail when a generated page is not what its table prints
+	$(GO) test -run '^TestGeneratedPagesAreFresh$$' -count 1 ./cmd/pelton
+
+cover: ## coverage of all packages in cover.out
+	$(GO) test -short -timeout 20m -coverpkg=./... -coverprofile=cover.out ./...
+	$(GO) tool cover -func=cover.out | tail -1
+
+cross: ## build for other systems: it must compile there
+	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) build ./...
+	GOOS=linux GOARCH=386 CGO_ENABLED=0 $(GO) build ./...
+	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) build ./...
+
+test-giouring: ## the ring's conformance tests on the second backend (needs the linker flag)
+	$(GO) test -tags giouring -ldflags=-checklinkname=0 ./internal/uring/... ./internal/disk/...
+
+ci: lint test race release-test fuzz-smoke sim cross gen-check ## all of the above that a change must pass
+
+interop-prepare: ## libraries of the clients in other languages, into bin/interop
+	internal/tools/interop-prepare.sh bin/interop
+
+interop: build interop-prepare ## other people's clients against this broker (needs Java, Maven, node, python3, kcat)
+	internal/tools/with-broker.sh bash -c 'cd internal/interop && PELTON_BIN=$(CURDIR)/bin/pelton PELTON_INTEROP_DIR=$(CURDIR)/bin/interop \
+		PELTON_APACHE=$(CURDIR)/internal/tools/apache $(GO) test -count 1 -timeout 40m ./...'
+	$(MAKE) --no-print-directory differential
+
+differential: build ## every request to this broker and to Apache Kafka 3.9.1, answers compared field by field
+	internal/tools/differential.sh
+
+kill-loop: build ## ROUNDS (5) of kill -9 in the middle of producing; everything acknowledged must come back
+	internal/tools/kill-loop.sh $(ROUNDS)
+
+soak: build ## kill -9 rounds until it is stopped
+	internal/tools/kill-loop.sh 1000000
+
+clean: ## remove what was built
+	rm -rf bin cover.out
