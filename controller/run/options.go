@@ -45,6 +45,7 @@ type Options struct {
 	// CheckBrokerConfig does the same for dynamic broker settings; id is nil for the cluster-wide ones.
 	CheckBrokerConfig func(id *int32, set map[string]string) error
 	// KnownTopicID returns the id that a topic's logs on this broker carry (partition.metadata), for topics whose znode lost it.
+	// It is called from several goroutines.
 	KnownTopicID func(topic string) (meta.ID, bool)
 
 	// Publish is called with every new image, in order, from one goroutine, and returns when the partitions of that image
