@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// cli runs a command line and gives its exit code and its two outputs.
+func cli(t *testing.T, in string, args ...string) (code int, out, errs string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code = run(context.Background(), append([]string{"pelton"}, args...), streams{in: strings.NewReader(in), out: &stdout, err: &stderr})
+	return code, stdout.String(), stderr.String()
+}
+
+// deadAddress is an address that nothing listens on.
+func deadAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func TestWrongCommandLinesGiveCode2AndSayWhy(t *testing.T) {
+	cases := []struct {
+		args []string
+		want string
+	}{
+		{[]string{"nonsense"}, "nonsense"},
+		{[]string{"topics", "nonsense"}, "create, list, describe, alter, delete"},
+		{[]string{"topics", "list", "--nonsense"}, "--nonsense"},
+		{[]string{"topics", "alter", "t"}, "--partitions N"},
+		{[]string{"topics", "create", "t", "--config", "x", "-b", "127.0.0.1:1"}, ""},
+		{[]string{"configs", "describe"}, "--topic NAME, --broker N, --all-brokers"},
+		{[]string{"configs", "alter", "--topic", "t"}, "--add key=value"},
+		{[]string{"configs", "alter", "--topic", "t", "--add", "novalue"}, "key=value"},
+		{[]string{"produce"}, "arg"},
+		{[]string{"produce", "t", "--acks", "2"}, "0, 1 or all"},
+		{[]string{"produce", "t", "-z", "rar"}, "none, gzip, snappy, lz4 or zstd"},
+		{[]string{"produce", "t", "-X", "lingr.ms=1"}, "linger.ms"},
+		{[]string{"consume", "t", "-o", "ealiest"}, "did you mean earliest?"},
+		{[]string{"consume", "t", "-f", "%x"}, "must be one of"},
+		{[]string{"consume", "t", "-g", "g", "-p", "1"}, "exclude each other"},
+	}
+	for _, c := range cases {
+		code, _, errs := cli(t, "", c.args...)
+		if code == 0 || !strings.Contains(errs, c.want) || strings.Count(errs, "\n") != 1 {
+			t.Errorf("%v: code %d, %q, want %q", c.args, code, errs, c.want)
+		}
+		if c.want != "" && code != 2 {
+			t.Errorf("%v: code %d, want 2", c.args, code)
+		}
+	}
+}
+
+func TestUnreachableBrokerIsToldWithWhatToDo(t *testing.T) {
+	address := deadAddress(t)
+	for _, args := range [][]string{{"topics", "list"}, {"produce", "t"}, {"consume", "t", "-e"}, {"groups", "lag", "g"}, {"log-dirs"}} {
+		code, out, errs := cli(t, "x\n", append(args, "--bootstrap-server", address)...)
+		if code != 1 || out != "" || !strings.Contains(errs, address) || !strings.Contains(errs, "pelton server") || !strings.Contains(errs, "--bootstrap-server") {
+			t.Errorf("%v: code %d, out %q, %q", args, code, out, errs)
+		}
+	}
+}
+
+func TestHelpHasAnExampleForEveryVerb(t *testing.T) {
+	root := rootCommand(streams{})
+	for _, c := range root.Commands() {
+		if c.Hidden || c.Name() == "help" || c.Name() == "version" {
+			continue
+		}
+		if c.Short == "" || c.Example == "" {
+			t.Errorf("%s has no short text or no example", c.CommandPath())
+		}
+		for _, v := range c.Commands() {
+			if v.Short == "" || v.Example == "" {
+				t.Errorf("%s has no short text or no example", v.CommandPath())
+			}
+		}
+	}
+}
+
+func TestNegativeOffsetsAreNoFlags(t *testing.T) {
+	got := protectNegativeOffsets([]string{"consume", "t", "-o", "-5", "--offset", "-7", "-c", "3", "--", "-o", "-5"})
+	if want := "consume t -o=-5 --offset=-7 -c 3 -- -o -5"; strings.Join(got, " ") != want {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestGeneratedPagesAreFresh(t *testing.T) {
+	for name, write := range pages() {
+		var want strings.Builder
+		write(&want)
+		got, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != want.String() {
+			t.Errorf("docs/%s is not what its table prints; run make gen", name)
+		}
+	}
+}
