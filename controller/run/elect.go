@@ -40,6 +40,19 @@ func (l *loop) elect(ctx context.Context) error {
 	}
 }
 
+// refreshOffice looks at /controller after its watch has fired, which it also does for what we wrote ourselves.
+func (l *loop) refreshOffice(ctx context.Context) error {
+	n, err := l.zk.GetW(ctx, pathController)
+	if err == nil && l.active && n.Stat.EphemeralOwner == l.zk.SessionID() {
+		return nil
+	}
+	if err != nil && !errors.Is(err, client.ErrNoNode) {
+		return err
+	}
+	l.resign()
+	return nil
+}
+
 // stand tries to take /controller and to raise the epoch in one step.
 func (l *loop) stand(ctx context.Context) (won bool, err error) {
 	epoch, version, err := l.readEpoch(ctx)

@@ -36,6 +36,7 @@ type loop struct {
 // stale is what must be read again.
 type stale struct {
 	all       bool
+	office    bool // /controller
 	brokers   bool
 	topics    bool // the list
 	deletions bool
@@ -186,7 +187,7 @@ func (l *loop) lostSession() {
 func (l *loop) touched(ev client.Event) {
 	switch {
 	case ev.Path == pathController:
-		l.resign()
+		l.stale.office = true
 	case ev.Path == pathBrokerIDs || strings.HasPrefix(ev.Path, pathBrokerIDs+"/"):
 		l.stale.brokers = true
 	case ev.Path == pathTopics:
@@ -211,11 +212,17 @@ func (l *loop) refresh(ctx context.Context) error {
 			return err
 		}
 	}
+	if l.elected && l.stale.office {
+		if err := l.refreshOffice(ctx); err != nil {
+			return err
+		}
+	}
 	if !l.elected {
 		if err := l.elect(ctx); err != nil {
 			return err
 		}
 	}
+	l.stale.office = false
 	if l.stale.all {
 		if err := l.load(ctx); err != nil {
 			return err
@@ -245,7 +252,7 @@ func (l *loop) refresh(ctx context.Context) error {
 		}
 		delete(l.stale.one, name)
 	}
-	if !l.registered { // the reading found our registration gone
+	if !l.registered || l.stale.all { // the reading found more than it looked for
 		return l.refresh(ctx)
 	}
 	return nil

@@ -135,3 +135,15 @@ func led(img *meta.Image, topic string, partitions int) bool {
 	return tp != nil && len(tp.Partitions) == partitions &&
 		!slices.ContainsFunc(tp.Partitions, func(p *meta.Partition) bool { return p.Leader == meta.NoLeader })
 }
+
+// tap is another client of a ZooKeeper on a network.
+func tap(t *testing.T, connect string) *client.Client {
+	t.Helper()
+	group := task.NewGroup()
+	c, err := client.Open(t.Context(), client.Options{Connect: connect, SessionTimeout: 10 * time.Second}, group)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close(); group.Stop() })
+	return c
+}

@@ -84,7 +84,7 @@ func (c *Conn) do(name string, fn func(t *tree) error) error {
 		if err != nil {
 			entry += " -> " + err.Error()
 		}
-		s.mu.log = append(s.mu.log, entry)
+		s.noteLocked(entry)
 		s.deliverLocked()
 	}
 	if lost {

@@ -19,6 +19,7 @@ type Server struct {
 		lose    []loss
 		refuse  []refusal
 		log     []string
+		awaited []awaited
 	}
 	held sync.RWMutex // write-locked while requests are held
 }
@@ -35,6 +36,33 @@ func NewServer(nowMs int64) *Server {
 
 // SetTime moves the server's clock, which stamps znodes.
 func (s *Server) SetTime(nowMs int64) { s.mu.Lock(); defer s.mu.Unlock(); s.mu.tree.nowMs = nowMs }
+
+type awaited struct {
+	match string
+	ch    chan struct{}
+}
+
+// Await returns a channel that is closed once a later log entry contains match.
+func (s *Server) Await(match string) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := awaited{match, make(chan struct{})}
+	s.mu.awaited = append(s.mu.awaited, a)
+	return a.ch
+}
+
+func (s *Server) noteLocked(entry string) {
+	s.mu.log = append(s.mu.log, entry)
+	left := s.mu.awaited[:0]
+	for _, a := range s.mu.awaited {
+		if strings.Contains(entry, a.match) {
+			close(a.ch)
+			continue
+		}
+		left = append(left, a)
+	}
+	s.mu.awaited = left
+}
 
 // Entry is one znode as Dump shows it.
 type Entry struct {
