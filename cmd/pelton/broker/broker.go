@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -40,7 +41,9 @@ type Broker struct {
 	perf      *perf.Registry
 	server    *reactor.Server
 	api       *api.Broker
+	prepared  *run.Prepared
 	cluster   *run.Controller
+	session   sessionFile
 	listeners []*netpoll.Listener
 	admin     *admin
 	group     *task.Group // everything that ends before the shards do
@@ -70,23 +73,12 @@ func Start(ctx context.Context, c *config.Broker, log *slog.Logger) (*Broker, er
 }
 
 func (b *Broker) start(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{b.openLogs, b.startCoordination, b.startShards, b.listen, b.join, b.serve} {
+	for _, step := range []func(context.Context) error{b.startCoordination, b.prepare, b.openLogs, b.startShards, b.listen, b.join, b.serve} {
 		if err := step(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// openLogs locks the log directories and reads what they say about themselves.
-func (b *Broker) openLogs(context.Context) error {
-	m, err := logstore.OpenManager(logstore.ManagerOptions{
-		Dirs: b.config.LogDirs(), FS: disk.OS(), Clock: b.clock, BrokerID: b.config.BrokerID(),
-		RecoveryThreads: b.config.Int("num.recovery.threads.per.data.dir"), Log: b.log,
-		OnDirOffline: func(dir string, err error) { b.log.Error("log directory is offline", "dir", dir, "err", err.Error()) },
-	})
-	b.logs = m
-	return err
 }
 
 // startCoordination starts the embedded ZooKeeper unless one is configured.
@@ -110,23 +102,60 @@ func (b *Broker) startCoordination(context.Context) error {
 	return nil
 }
 
+// prepare opens the session with coordination and learns the ids of the cluster and of this broker.
+func (b *Broker) prepare(ctx context.Context) error {
+	c := b.config
+	connect := c.Str("zookeeper.connect")
+	if b.zk != nil {
+		connect = b.zk.Addr().String()
+	}
+	b.session = sessionFile{fs: disk.OS(), path: filepath.Join(c.LogDirs()[0], sessionFileName), log: b.log}
+	o := run.Options{
+		ZK: client.Options{Connect: connect, SessionTimeout: time.Duration(c.Ms("zookeeper.session.timeout.ms")) * time.Millisecond,
+			ConnectionTimeout: time.Duration(c.ZooKeeperConnectTimeoutMs()) * time.Millisecond, SetACL: c.Bool("zookeeper.set.acl"), Log: b.log},
+		BrokerID: c.BrokerID(), GenerateID: c.Bool("broker.id.generation.enable"), ReservedMax: int32(c.Int("reserved.broker.max.id")),
+		IBP: c.Str("inter.broker.protocol.version"), PreviousSession: b.session.read(),
+		DefaultPartitions: int32(c.Int("num.partitions")), DefaultReplicationFactor: int32(c.Int("default.replication.factor")),
+		DeleteTopicsDisabled: !c.Bool("delete.topic.enable"), UncleanElection: c.Bool("unclean.leader.election.enable"),
+		CheckTopicConfig:  c.ValidateTopic,
+		CheckBrokerConfig: func(id *int32, set map[string]string) error { return c.ValidateBroker(set, id != nil) },
+		OnSessionLost:     func() { b.log.Warn("the session with coordination has expired; registering anew") },
+		Fatal:             b.fatal, Clock: b.clock, Random: rand.Reader, Log: b.log,
+	}
+	if rack := c.Str("broker.rack"); rack != "" {
+		o.Rack = &rack
+	}
+	prepared, err := run.Prepare(ctx, o, b.group)
+	if err != nil {
+		return fmt.Errorf("joining the cluster at %s: %w", connect, err)
+	}
+	b.prepared = prepared
+	return nil
+}
+
+// openLogs locks the log directories and checks that they belong to this broker of this cluster.
+func (b *Broker) openLogs(context.Context) error {
+	m, err := logstore.OpenManager(logstore.ManagerOptions{
+		Dirs: b.config.LogDirs(), FS: disk.OS(), Clock: b.clock, BrokerID: b.id(), ClusterID: b.prepared.ClusterID,
+		RecoveryThreads: b.config.Int("num.recovery.threads.per.data.dir"), Log: b.log,
+		OnDirOffline: func(dir string, err error) { b.log.Error("log directory is offline", "dir", dir, "err", err.Error()) },
+	})
+	b.logs = m
+	return err
+}
+
 // startShards starts the loops; they have no connection yet.
 func (b *Broker) startShards(context.Context) error {
 	b.perf = perf.NewRegistry(b.shards)
-	b.api = api.NewBroker(api.Parts{Config: b.config, Derive: derive(b.id, batch.NewCodecs(), b.shards), Logs: b.logs, Perf: b.perf,
+	b.api = api.NewBroker(api.Parts{Config: b.config, Derive: derive(b.id(), batch.NewCodecs(), b.shards), Logs: b.logs, Perf: b.perf,
 		Group: b.base, Clock: b.clock, Log: b.log})
 	b.server = reactor.New(b.reactorOptions(b.config, b.limiter()), b.api)
 	b.api.Bind(b.server)
 	return b.server.Start()
 }
 
-// id is the broker's id, known for sure once the controller has started.
-func (b *Broker) id() int32 {
-	if b.cluster != nil {
-		return b.cluster.BrokerID()
-	}
-	return b.config.BrokerID()
-}
+// id is the broker's id, given or generated.
+func (b *Broker) id() int32 { return b.prepared.BrokerID }
 
 // listen takes the ports, so that free ones are known before they are advertised; nobody is accepted yet.
 func (b *Broker) listen(context.Context) error {
@@ -167,43 +196,15 @@ func (b *Broker) endpoints() []meta.Endpoint {
 
 // join registers with the cluster; it returns when the partitions that are ours are open.
 func (b *Broker) join(ctx context.Context) error {
-	c := b.config
-	connect := c.Str("zookeeper.connect")
-	if b.zk != nil {
-		connect = b.zk.Addr().String()
-	}
-	o := run.Options{
-		ZK: client.Options{Connect: connect, SessionTimeout: time.Duration(c.Ms("zookeeper.session.timeout.ms")) * time.Millisecond,
-			ConnectionTimeout: time.Duration(c.ZooKeeperConnectTimeoutMs()) * time.Millisecond, SetACL: c.Bool("zookeeper.set.acl"), Log: b.log},
-		BrokerID: c.BrokerID(), GenerateID: c.Bool("broker.id.generation.enable"), ReservedMax: int32(c.Int("reserved.broker.max.id")),
-		Endpoints: b.endpoints(), IBP: c.Str("inter.broker.protocol.version"), ClusterID: b.logs.ClusterID(),
-		DefaultPartitions: int32(c.Int("num.partitions")), DefaultReplicationFactor: int32(c.Int("default.replication.factor")),
-		DeleteTopicsDisabled: !c.Bool("delete.topic.enable"), UncleanElection: c.Bool("unclean.leader.election.enable"),
-		CheckTopicConfig:  c.ValidateTopic,
-		CheckBrokerConfig: func(id *int32, set map[string]string) error { return c.ValidateBroker(set, id != nil) },
-		Publish:           b.publish,
-		OnSessionLost:     func() { b.log.Warn("the session with coordination has expired; registering anew") },
-		Fatal:             b.fatal, Clock: b.clock, Log: b.log,
-	}
-	if rack := c.Str("broker.rack"); rack != "" {
-		o.Rack = &rack
-	}
-	cluster, err := run.Start(ctx, o, b.group)
+	b.prepared.Options.Endpoints, b.prepared.Options.Publish = b.endpoints(), b.api.Publish
+	b.prepared.Options.OnSession = b.session.write
+	cluster, err := b.prepared.Start(ctx)
 	if err != nil {
-		return fmt.Errorf("joining the cluster at %s: %w", connect, err)
+		return fmt.Errorf("joining the cluster: %w", err)
 	}
 	b.cluster = cluster
 	b.api.Join(cluster)
 	return nil
-}
-
-// publish passes an image on, once the log directories know whose they are.
-func (b *Broker) publish(img *meta.Image) {
-	if err := b.logs.Identify(b.id(), img.ClusterID); err != nil {
-		b.fatal(err)
-		return
-	}
-	b.api.Publish(img)
 }
 
 // serve opens the doors.
@@ -253,8 +254,11 @@ func (b *Broker) Stop(ctx context.Context) error {
 	for _, l := range b.listeners {
 		l.Close()
 	}
-	if b.cluster != nil {
+	switch {
+	case b.cluster != nil:
 		errs = append(errs, b.cluster.Close(ctx))
+	case b.prepared != nil:
+		b.prepared.Close()
 	}
 	b.group.Stop()
 	if b.server != nil {

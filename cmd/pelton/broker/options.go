@@ -30,14 +30,14 @@ func offsetsConfig(c *config.Broker) map[string]string {
 }
 
 // derive works the options of request handling out of the configuration.
-func derive(id func() int32, codecs *batch.Codecs, shards int) func(*config.Broker) api.Options {
+func derive(id int32, codecs *batch.Codecs, shards int) func(*config.Broker) api.Options {
 	return func(c *config.Broker) api.Options {
 		checks := c.Int("pelton.validation.workers")
 		if checks == 0 {
 			checks = shards
 		}
 		return api.Options{
-			BrokerID: id(), Listener: c.Listeners()[0].Name,
+			BrokerID: id, Listener: c.Listeners()[0].Name,
 			HandlerThreads: handlerThreads, CheckThreads: checks, WorkThreads: workThreads,
 			AutoCreateTopics:         c.Bool("auto.create.topics.enable"),
 			DefaultPartitions:        int32(c.Int("num.partitions")),
