@@ -231,3 +231,16 @@ func xxh32Short(b []byte) uint32 {
 	h *= p3
 	return h ^ h>>16
 }
+
+// PatchLegacy writes the broker's offset into a message or wrapper of formats 0 and 1: that of its last record. The offset lies outside
+// the CRC; with logAppendTime a message of format 1 also gets the broker's timestamp and a new CRC.
+func PatchLegacy(b []byte, lastOffset int64, logAppendTime bool, ms int64) {
+	_ = b[LogOverhead+minLegacySize-1]
+	binary.BigEndian.PutUint64(b, uint64(lastOffset))
+	if !logAppendTime || b[legacyMagic] != 1 || len(b) < legacyTime+8 {
+		return
+	}
+	b[legacyAttr] |= attrLogAppendTime
+	binary.BigEndian.PutUint64(b[legacyTime:], uint64(ms))
+	binary.BigEndian.PutUint32(b[legacyCRC:], crc32.ChecksumIEEE(b[legacyMagic:]))
+}

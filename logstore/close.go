@@ -1,0 +1,238 @@
+package logstore
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+)
+
+// Checkpoint writes the three offset checkpoints of every directory from what the logs publish.
+func (m *Manager) Checkpoint() error {
+	var failed error
+	for _, d := range m.dirs {
+		if d.Offline() != nil {
+			continue
+		}
+		if err := m.checkpointDir(d); err != nil {
+			d.fail(err)
+			failed = errors.Join(failed, err)
+		}
+	}
+	return failed
+}
+
+func (m *Manager) checkpointDir(d *Dir) error {
+	m.mu.Lock()
+	for tp, l := range m.mu.logs {
+		if l.home != d {
+			continue
+		}
+		d.recovery[tp], d.high[tp] = l.RecoveryPoint(), l.HighWatermark()
+		if start := l.Start(); start > l.published.first.Load() {
+			d.start[tp] = start
+		} else {
+			delete(d.start, tp)
+		}
+	}
+	// The start goes first: a crash between the files must not bring records back that a recovery point vouches for.
+	files := []struct {
+		name string
+		b    []byte
+	}{{startFile, encodeOffsets(d.start)}, {recoveryFile, encodeOffsets(d.recovery)}, {highFile, encodeOffsets(d.high)}}
+	m.mu.Unlock()
+	for _, f := range files {
+		if err := m.opt.FS.WriteFileAtomic(filepath.Join(d.path, f.name), f.b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Delete takes a partition's directory out of sight: it is renamed, and removed by Sweep after file.delete.delay.ms. The host has let go of
+// the log before.
+func (m *Manager) Delete(tp TopicPartition) error {
+	m.mu.Lock()
+	d, l := m.mu.found[tp], m.mu.logs[tp]
+	delete(m.mu.found, tp)
+	delete(m.mu.logs, tp)
+	if d != nil {
+		delete(d.recovery, tp)
+		delete(d.high, tp)
+		delete(d.start, tp)
+	}
+	m.mu.Unlock()
+	if d == nil {
+		return ErrNotFound
+	}
+	now := m.opt.Clock.WallMs()
+	name := fmt.Sprintf("%s.%032x-delete", tp, uint64(m.opt.Clock.Mono())^uint64(now)<<20)
+	if over := len(name) - maxName; over > 0 { // as Kafka does, the topic's name is cut
+		name = name[over:]
+	}
+	path := filepath.Join(d.path, name)
+	if err := m.opt.FS.Rename(filepath.Join(d.path, tp.String()), path); err != nil {
+		d.fail(err)
+		return err
+	}
+	due := now
+	if l != nil {
+		due += l.published.delay.Load()
+	}
+	m.mu.Lock()
+	m.mu.dying = append(m.mu.dying, dying{path, d, l, due})
+	m.mu.Unlock()
+	return nil
+}
+
+// maxName is the longest file name.
+const maxName = 255
+
+// Sweep removes deleted partitions that are due. A log whose spans are still being sent waits.
+func (m *Manager) Sweep() {
+	now := m.opt.Clock.WallMs()
+	m.mu.Lock()
+	var due []dying
+	kept := m.mu.dying[:0]
+	for _, x := range m.mu.dying {
+		if now >= x.dueMs && !x.log.inUse() {
+			due = append(due, x)
+		} else {
+			kept = append(kept, x)
+		}
+	}
+	m.mu.dying = kept
+	m.mu.Unlock()
+	for _, x := range due {
+		if err := m.opt.FS.RemoveAll(x.path); err != nil {
+			x.dir.fail(err)
+		}
+		x.log.closeFiles()
+	}
+}
+
+// inUse reports whether some span still holds a file.
+func (l *Log) inUse() bool {
+	if l == nil {
+		return false
+	}
+	for _, s := range l.segments {
+		if s.refs.Load() > 0 {
+			return true
+		}
+	}
+	for _, x := range l.doomed {
+		if x.seg.refs.Load() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *Log) closeFiles() {
+	if l == nil {
+		return
+	}
+	for _, s := range l.segments {
+		s.close()
+	}
+	for _, x := range l.doomed {
+		x.seg.close()
+	}
+}
+
+// CloseClean ends everything after the shards have stopped: what is written is synced, indexes are cut to their entries, the producers'
+// snapshots and the checkpoints are saved, and only then the marker that says so. A directory where that failed gets no marker.
+func (m *Manager) CloseClean() error {
+	m.mu.Lock()
+	logs := make([]*Log, 0, len(m.mu.logs))
+	for _, l := range m.mu.logs {
+		logs = append(logs, l)
+	}
+	m.mu.Unlock()
+	m.workers(logs, func(l *Log) {
+		if l.home.Offline() == nil {
+			if err := l.closeClean(); err != nil {
+				l.home.fail(err)
+			}
+		}
+		l.closeFiles()
+	})
+	m.mu.Lock()
+	for _, x := range m.mu.dying {
+		x.log.closeFiles()
+	}
+	m.mu.Unlock()
+	err := m.Checkpoint()
+	for _, d := range m.dirs {
+		if d.Offline() == nil && m.wholeDir(d) {
+			if e := m.opt.FS.WriteFileAtomic(filepath.Join(d.path, cleanFile), []byte(cleanMarker)); e != nil {
+				err = errors.Join(err, e)
+			}
+		}
+	}
+	m.unlock()
+	return err
+}
+
+// wholeDir reports whether the marker would be true for every partition of d: those that were never opened are as the last stop left them.
+func (m *Manager) wholeDir(d *Dir) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for tp, x := range m.mu.found {
+		if x == d && m.mu.logs[tp] == nil && !d.clean {
+			return false
+		}
+	}
+	return true
+}
+
+// closeClean leaves the files as Kafka leaves them. A log that is as it was found needs nothing.
+func (l *Log) closeClean() error {
+	l.closed = true
+	if !l.dirty && l.end == l.opened && !l.epochs.dirty && len(l.work.slow) == 0 && !l.work.slowOut {
+		return nil
+	}
+	for _, job := range l.work.slow { // segments that retention took out must not come back
+		if r, ok := job.(*renameWork); ok {
+			if r.Run(); r.err != nil {
+				return r.err
+			}
+		}
+	}
+	for i, seg := range l.segments {
+		if seg.settled {
+			continue
+		}
+		if i == len(l.segments)-1 && l.durable == l.end && !l.work.unsettled {
+			// every byte was synced already
+		} else if err := seg.file.Sync(); err != nil {
+			return err
+		}
+		if err := l.closeIndexes(seg); err != nil {
+			return err
+		}
+	}
+	l.durable = l.end
+	if err := l.fs.WriteFileAtomic(filepath.Join(l.path, epochFile), encodeEpochs(l.epochs.list)); err != nil {
+		return err
+	}
+	err := l.fs.WriteFileAtomic(filepath.Join(l.path, fileName(l.end, sufSnapshot)), l.producers.EncodeSnapshot())
+	l.publish()
+	return err
+}
+
+func (l *Log) closeIndexes(seg *Segment) error {
+	if seg.offsets.inMem {
+		seg.times.addTime(seg.maxTime, int32(seg.maxTimeLast-seg.base))
+		for _, x := range []*Index{&seg.offsets, &seg.times} {
+			if err := writeIndex(l.fs, x); err != nil {
+				return err
+			}
+			x.inMem = false
+		}
+	}
+	if len(seg.txns) == 0 {
+		return nil
+	}
+	return l.fs.WriteFileAtomic(seg.stem+sufTxn, encodeTxnIndex(seg.txns))
+}

@@ -1,0 +1,48 @@
+package logstore
+
+import (
+	"errors"
+	"io"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/pelton-broker/pelton/internal/disk"
+)
+
+// Dir is one log directory: online until the first I/O error.
+type Dir struct {
+	path   string
+	lock   io.Closer
+	meta   Meta
+	known  bool // meta.properties was there, or has been written
+	clean  bool // the marker of a clean stop was there
+	failed atomic.Pointer[dirFailure]
+	tell   func(dir string, err error)
+
+	// Checkpoints as found, then kept up to date; guarded by the manager.
+	recovery, high, start map[TopicPartition]int64
+}
+
+type dirFailure struct{ err error }
+
+// Offline is why the directory is not used any more; nil while it is.
+func (d *Dir) Offline() error {
+	if f := d.failed.Load(); f != nil {
+		return f.err
+	}
+	return nil
+}
+
+// fail takes the directory offline. Only the first error counts.
+func (d *Dir) fail(err error) {
+	if d.failed.CompareAndSwap(nil, &dirFailure{err}) && d.tell != nil {
+		d.tell(d.path, err)
+	}
+}
+
+// isIO tells an error of the kernel from damaged content.
+func isIO(err error) bool {
+	var e *disk.Error
+	var no syscall.Errno
+	return errors.As(err, &e) || errors.As(err, &no)
+}

@@ -1,0 +1,106 @@
+package logstore
+
+import (
+	"github.com/pelton-broker/pelton/internal/disk"
+	"github.com/pelton-broker/pelton/logstore/batch"
+)
+
+// LookupTime finds the first record in log order whose timestamp is not below ts: its offset, its own timestamp and its batch's epoch.
+// Offset and timestamp are -1 when there is none.
+func (l *Log) LookupTime(ts int64) (offset, timestamp int64, leaderEpoch int32, need Need, err error) {
+	if err := l.readable(); err != nil {
+		return -1, -1, -1, Need{}, err
+	}
+	for _, seg := range l.segments {
+		if seg.maxTime < ts || seg.next <= l.start || seg.size == 0 {
+			continue
+		}
+		found, need, err := l.searchTime(seg, ts)
+		if err != nil || need.File != nil || found.Offset >= 0 {
+			return found.Offset, found.Timestamp, found.epoch, need, err
+		}
+	}
+	return -1, -1, -1, Need{}, nil
+}
+
+// MaxTimestamp finds the first record with the largest timestamp of the log. Offset and timestamp are -1 on an empty log.
+func (l *Log) MaxTimestamp() (offset, timestamp int64, leaderEpoch int32, need Need, err error) {
+	if err := l.readable(); err != nil {
+		return -1, -1, -1, Need{}, err
+	}
+	var best *Segment
+	for _, seg := range l.segments {
+		if seg.size > 0 && seg.next > l.start && (best == nil || seg.maxTime > best.maxTime) {
+			best = seg
+		}
+	}
+	if best == nil || best.maxTime < 0 {
+		return -1, -1, -1, Need{}, nil
+	}
+	found, need, err := l.searchTime(best, best.maxTime)
+	return found.Offset, found.Timestamp, found.epoch, need, err
+}
+
+// foundTime is a record found by its timestamp; Offset -1 when none was.
+type foundTime struct {
+	Offset, Timestamp int64
+	epoch             int32
+}
+
+// searchTime looks in one segment: the time index gives an offset before which nothing is late enough, the offset index its place, and
+// from there batches are looked at by their max timestamps.
+func (l *Log) searchTime(seg *Segment, ts int64) (foundTime, Need, error) {
+	none := foundTime{-1, -1, -1}
+	from := l.start
+	i, need, err := seg.times.search(l.disk, timeAtLeast, ts)
+	if err != nil || need.File != nil {
+		return none, need, l.indexFailed(err)
+	}
+	if i >= 0 {
+		_, relative, need, err := seg.times.timeAt(l.disk, i)
+		if err != nil || need.File != nil {
+			return none, need, l.indexFailed(err)
+		}
+		from = max(from, seg.base+int64(relative))
+	}
+	pos, _, need, err := l.position(seg, min(from, seg.next-1))
+	for err == nil && need.File == nil && pos < seg.size {
+		var e batch.Entry
+		e, need, err = l.entryAt(seg, pos)
+		if err != nil || need.File != nil {
+			break
+		}
+		if e.MaxTimestamp >= ts && e.Last >= l.start {
+			found, need, err := l.searchBatch(seg, pos, &e, ts)
+			if err != nil || need.File != nil || found.Offset >= 0 {
+				return found, need, err
+			}
+		}
+		pos += int64(e.Size)
+	}
+	return none, need, err
+}
+
+// searchBatch looks at the records of one batch.
+func (l *Log) searchBatch(seg *Segment, pos int64, e *batch.Entry, ts int64) (foundTime, Need, error) {
+	found := foundTime{-1, -1, -1}
+	b := make([]byte, e.Size)
+	n, err := l.disk.ReadNow(seg.file, b, pos)
+	if n < len(b) {
+		if err == disk.ErrWouldBlock || err == nil {
+			return found, Need{File: seg.file, Pos: pos, Len: len(b)}, nil
+		}
+		return found, Need{}, l.readFailed(seg, pos, err)
+	}
+	err = l.records.Each(b, func(r batch.Record) bool {
+		if r.Timestamp < ts || r.Offset < l.start {
+			return true
+		}
+		found = foundTime{r.Offset, r.Timestamp, e.LeaderEpoch}
+		return false
+	})
+	if err != nil {
+		return found, Need{}, l.readFailed(seg, pos, err)
+	}
+	return found, Need{}, nil
+}

@@ -1,0 +1,127 @@
+package logstore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/pelton-broker/pelton/logstore/batch"
+)
+
+// ErrTopicID is returned when a partition's directory belongs to a topic with another id.
+var ErrTopicID = errors.New("logstore: the directory belongs to a topic with another id")
+
+// Open opens a partition's log, or makes it in the directory with the fewest. After an unclean stop the part beyond the recovery point is
+// scanned, cut to its last whole batch, and synced. The log is not bound to a disk yet. Opening an open one returns the same log.
+func (m *Manager) Open(tp TopicPartition, topicID [16]byte, o Options) (*Log, error) {
+	m.mu.Lock()
+	l, d := m.mu.logs[tp], m.mu.found[tp]
+	m.mu.Unlock()
+	if l != nil {
+		return l, nil
+	}
+	isNew := d == nil
+	if isNew {
+		if d = m.emptiest(); d == nil {
+			return nil, ErrNoDir
+		}
+	}
+	if d.Offline() != nil {
+		return nil, ErrOffline
+	}
+	l, err := m.load(d, tp, topicID, o.withDefaults(), isNew)
+	if err != nil {
+		if isIO(err) {
+			d.fail(err)
+		}
+		return nil, fmt.Errorf("partition %s: %w", tp, err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if other := m.mu.logs[tp]; other != nil { // opened by somebody else meanwhile
+		return other, nil
+	}
+	m.mu.logs[tp], m.mu.found[tp] = l, d
+	return l, nil
+}
+
+// emptiest is the online directory with the fewest partitions; nil when none is online.
+func (m *Manager) emptiest() *Dir {
+	var best *Dir
+	fewest := 0
+	for _, d := range m.dirs {
+		if d.Offline() != nil {
+			continue
+		}
+		if n := m.logsIn(d); best == nil || n < fewest {
+			best, fewest = d, n
+		}
+	}
+	return best
+}
+
+// load reads or makes one log.
+func (m *Manager) load(d *Dir, tp TopicPartition, topicID [16]byte, o Options, isNew bool) (*Log, error) {
+	now := m.opt.Clock.WallMs()
+	l := &Log{tp: tp, topicID: topicID, home: d, path: filepath.Join(d.path, tp.String()), fs: m.opt.FS, nowMs: now}
+	l.records = &batch.Iterator{Codecs: m.codecs}
+	l.SetOptions(o)
+	l.write.flushedMs = now
+	if isNew {
+		if err := m.opt.FS.MkdirAll(l.path); err != nil {
+			return nil, err
+		}
+		if err := m.opt.FS.SyncDir(d.path); err != nil {
+			return nil, err
+		}
+	}
+	if err := l.checkTopicID(); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	l.start, l.hw = d.start[tp], d.high[tp]
+	op := &opening{l: l, clean: d.clean, recovery: d.recovery[tp], nowMs: now}
+	m.mu.Unlock()
+	if isNew {
+		l.start, l.hw = 0, 0
+	}
+	if m.opt.Progress != nil {
+		done := int64(0)
+		op.progress = func(n int64) { done += n; m.opt.Progress(tp, done, l.published.size.Load()) }
+	}
+	if err := op.load(); err != nil {
+		return nil, err
+	}
+	if op.cutAt != nil {
+		m.opt.Log.Warn("cut the end of a log to its last whole batch", "tp", tp.String(), "dir", op.cutAt.Path, "offset", l.end,
+			"bytes", op.cutBytes, "err", op.cutAt.Error())
+	}
+	l.opened = l.end
+	l.publish()
+	return l, nil
+}
+
+// checkTopicID compares partition.metadata with the id wanted, and writes it where there is none.
+func (l *Log) checkTopicID() error {
+	path := filepath.Join(l.path, partitionFile)
+	b, err := l.fs.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if l.topicID == [16]byte{} {
+			return nil
+		}
+		return l.fs.WriteFileAtomic(path, encodePartition(l.topicID))
+	case err != nil:
+		return err
+	}
+	id, err := decodePartition(b)
+	if err != nil {
+		return &CorruptError{Path: path, Pos: -1, What: "no topic id", Err: err}
+	}
+	if l.topicID != [16]byte{} && l.topicID != id {
+		return ErrTopicID
+	}
+	l.topicID = id
+	return nil
+}

@@ -1,0 +1,98 @@
+package producer
+
+import (
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"sort"
+)
+
+// A snapshot file: version (int16), CRC-32C of all that follows the CRC (uint32), count (int32), entries.
+// An entry: producer id (int64), epoch (int16), last sequence (int32), last offset (int64), offset delta (int32), timestamp (int64),
+// coordinator epoch (int32), first offset of the open transaction (int64, -1 = none).
+const (
+	snapshotVersion = 1
+	snapshotHeader  = 10
+	snapshotEntry   = 46
+)
+
+// ErrSnapshot is returned when bytes are not a whole snapshot of version 1 with the right CRC.
+var ErrSnapshot = errors.New("producer: not a snapshot, or a damaged one")
+
+// EncodeSnapshot writes the written half, producers in order of their ids.
+func (t *Table) EncodeSnapshot() []byte {
+	all := make([]*entry, 0, len(t.entries))
+	for _, e := range t.entries {
+		if e.epoch >= 0 {
+			all = append(all, e)
+		}
+	}
+	sort.Slice(all, func(i, j int) bool { return all[i].id < all[j].id })
+	b := make([]byte, snapshotHeader, snapshotHeader+len(all)*snapshotEntry)
+	binary.BigEndian.PutUint16(b, snapshotVersion)
+	binary.BigEndian.PutUint32(b[6:], uint32(len(all)))
+	for _, e := range all {
+		last := Batch{FirstSeq: -1, LastSeq: -1, LastOffset: -1, Timestamp: e.lastTime}
+		if e.n > 0 {
+			last = e.window[e.n-1]
+		}
+		b = binary.BigEndian.AppendUint64(b, uint64(e.id))
+		b = binary.BigEndian.AppendUint16(b, uint16(e.epoch))
+		b = binary.BigEndian.AppendUint32(b, uint32(last.LastSeq))
+		b = binary.BigEndian.AppendUint64(b, uint64(last.LastOffset))
+		b = binary.BigEndian.AppendUint32(b, uint32(last.OffsetDelta))
+		b = binary.BigEndian.AppendUint64(b, uint64(e.lastTime))
+		b = binary.BigEndian.AppendUint32(b, uint32(e.coordEpoch))
+		b = binary.BigEndian.AppendUint64(b, uint64(e.txnFirst))
+	}
+	binary.BigEndian.PutUint32(b[2:], crc32.Checksum(b[6:], crc32.MakeTable(crc32.Castagnoli)))
+	return b
+}
+
+// DecodeSnapshot makes the table that a snapshot describes; nowMs starts every producer's idle time.
+func DecodeSnapshot(b []byte, nowMs int64) (*Table, error) {
+	if len(b) < snapshotHeader || binary.BigEndian.Uint16(b) != snapshotVersion {
+		return nil, ErrSnapshot
+	}
+	if binary.BigEndian.Uint32(b[2:]) != crc32.Checksum(b[6:], crc32.MakeTable(crc32.Castagnoli)) {
+		return nil, ErrSnapshot
+	}
+	n := int(int32(binary.BigEndian.Uint32(b[6:])))
+	b = b[snapshotHeader:]
+	if n < 0 || n != len(b)/snapshotEntry || len(b)%snapshotEntry != 0 {
+		return nil, ErrSnapshot
+	}
+	t := NewTable()
+	for ; len(b) > 0; b = b[snapshotEntry:] {
+		e := &entry{
+			id: int64(binary.BigEndian.Uint64(b)), epoch: int16(binary.BigEndian.Uint16(b[8:])),
+			lastTime: int64(binary.BigEndian.Uint64(b[26:])), coordEpoch: int32(binary.BigEndian.Uint32(b[34:])),
+			txnFirst: int64(binary.BigEndian.Uint64(b[38:])), seenMs: nowMs,
+		}
+		last := Batch{
+			LastSeq: int32(binary.BigEndian.Uint32(b[10:])), LastOffset: int64(binary.BigEndian.Uint64(b[14:])),
+			OffsetDelta: int32(binary.BigEndian.Uint32(b[22:])), Timestamp: e.lastTime,
+		}
+		if last.LastSeq >= 0 {
+			last.FirstSeq = firstSeq(last.LastSeq, last.OffsetDelta)
+			e.push(last)
+		}
+		if e.id < 0 || t.entries[e.id] != nil {
+			return nil, ErrSnapshot
+		}
+		if e.txnFirst >= 0 {
+			t.open = append(t.open, Txn{ProducerID: e.id, FirstOffset: e.txnFirst, LastOffset: -1})
+		}
+		t.entries[e.id] = e
+	}
+	sort.Slice(t.open, func(i, j int) bool { return t.open[i].FirstOffset < t.open[j].FirstOffset })
+	return t, nil
+}
+
+// firstSeq is the sequence number delta before last, across the wrap.
+func firstSeq(last, delta int32) int32 {
+	if delta > last {
+		return int32(0x7fffffff) - (delta - last) + 1
+	}
+	return last - delta
+}

@@ -1,0 +1,553 @@
+package logstore
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/pelton-broker/pelton/logstore/batch"
+	"github.com/pelton-broker/pelton/logstore/producer"
+)
+
+// opening is one log on its way from files to memory. It blocks, off the shards.
+type opening struct {
+	l        *Log
+	clean    bool
+	recovery int64 // everything below was synced
+	nowMs    int64
+	scan     scanner
+	snaps    []int64 // offsets of snapshot files, ascending
+	scanned  int     // place of the first segment that was scanned; len(segments) when none was
+	cutAt    *CorruptError
+	cutBytes int64
+	progress func(done int64)
+}
+
+// load fills the log from its directory.
+func (o *opening) load() error {
+	if err := o.list(); err != nil {
+		return err
+	}
+	l := o.l
+	if len(l.segments) == 0 {
+		return o.first(l.start)
+	}
+	l.start = max(l.start, l.segments[0].base)
+	if err := o.loadEpochs(); err != nil {
+		return err
+	}
+	if err := o.loadSegments(); err != nil {
+		return err
+	}
+	l.end = l.active().next
+	if l.end < l.start { // the end was lost, and what is left was deleted by request
+		return o.restart()
+	}
+	l.epochs.cutEnd(l.end)
+	l.hw = max(min(l.hw, l.end), l.start)
+	if err := o.loadProducers(); err != nil {
+		return err
+	}
+	return o.settle()
+}
+
+// first makes the first segment of an empty log.
+func (o *opening) first(base int64) error {
+	l := o.l
+	seg := newSegment(l.path, base, o.nowMs)
+	if err := createSegment(l.fs, seg, l.opt.IndexMaxBytes, 0); err != nil {
+		return err
+	}
+	l.segments = []*Segment{seg}
+	l.start, l.end, l.hw, l.durable = base, base, base, base
+	l.producers = producer.NewTable()
+	l.dirty = true
+	return nil
+}
+
+// restart empties a log whose start lies behind its end.
+func (o *opening) restart() error {
+	l := o.l
+	for _, seg := range l.segments {
+		if err := o.discard(seg); err != nil {
+			return err
+		}
+	}
+	l.epochs.list = nil
+	return o.first(l.start)
+}
+
+// discard removes a segment's files. Nothing of this log was sent since the process began.
+func (o *opening) discard(seg *Segment) error {
+	seg.close()
+	for _, suffix := range segmentSuffixes() {
+		if err := o.l.fs.Remove(seg.stem + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// list opens the segments and clears what a stop or a crash left behind: .deleted and .cleaned files, finished swaps, orphaned indexes.
+func (o *opening) list() error {
+	l := o.l
+	entries, err := l.fs.ReadDir(l.path)
+	if err != nil {
+		return err
+	}
+	logs, err := o.tidy(entries)
+	if err != nil {
+		return err
+	}
+	for _, base := range logs {
+		seg := newSegment(l.path, base, o.nowMs)
+		info, err := l.fs.Stat(seg.stem + sufLog)
+		if err != nil {
+			return err
+		}
+		seg.size, seg.createdMs = info.Size(), info.ModTime().UnixMilli()
+		if seg.file, err = l.fs.OpenFile(seg.stem+sufLog, os.O_RDWR, filePerm); err != nil {
+			return err
+		}
+		l.segments = append(l.segments, seg)
+	}
+	return nil
+}
+
+// tidy returns the base offsets of the logs.
+func (o *opening) tidy(entries []fs.DirEntry) (logs []int64, err error) {
+	l := o.l
+	names := map[string]bool{}
+	for _, e := range entries {
+		name := e.Name()
+		full := filepath.Join(l.path, name)
+		switch {
+		case strings.HasSuffix(name, sufDeleted), strings.HasSuffix(name, sufCleaned), strings.HasSuffix(name, ".tmp"):
+			err = l.fs.Remove(full)
+		case strings.HasSuffix(name, sufSwap):
+			// The cleaner's result was whole when it got this name: it takes the place of the old segment, whose indexes are made anew.
+			if name = strings.TrimSuffix(name, sufSwap); strings.HasSuffix(name, sufLog) {
+				err = l.fs.Rename(full, filepath.Join(l.path, name))
+				names[name] = true
+				for _, suffix := range []string{sufIndex, sufTime} {
+					_ = l.fs.Remove(filepath.Join(l.path, strings.TrimSuffix(name, sufLog)+suffix))
+				}
+			} else {
+				err = l.fs.Remove(full)
+			}
+		default:
+			names[name] = true
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for name := range names {
+		base, suffix, ok := parseFileName(name)
+		switch {
+		case !ok:
+		case suffix == sufLog:
+			logs = append(logs, base)
+		case suffix == sufSnapshot:
+			o.snaps = append(o.snaps, base)
+		case !names[fileName(base, sufLog)]:
+			if err := l.fs.Remove(filepath.Join(l.path, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return nil, err
+			}
+		}
+	}
+	sort.Slice(logs, func(i, j int) bool { return logs[i] < logs[j] })
+	sort.Slice(o.snaps, func(i, j int) bool { return o.snaps[i] < o.snaps[j] })
+	return logs, nil
+}
+
+// parseFileName takes Kafka's file names apart; ok is false for any other file.
+func parseFileName(name string) (base int64, suffix string, ok bool) {
+	if len(name) < 21 {
+		return 0, "", false
+	}
+	base, err := strconv.ParseInt(name[:20], 10, 64)
+	if err != nil || base < 0 {
+		return 0, "", false
+	}
+	switch suffix = name[20:]; suffix {
+	case sufLog, sufIndex, sufTime, sufTxn, sufSnapshot:
+		return base, suffix, true
+	}
+	return 0, "", false
+}
+
+func (o *opening) loadEpochs() error {
+	b, err := o.l.fs.ReadFile(filepath.Join(o.l.path, epochFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	// A damaged file is made anew from the batches that are scanned; what it knew of older ones is lost, as in Kafka.
+	if list, err := decodeEpochs(b); err == nil {
+		o.l.epochs.list = list
+	} else {
+		o.l.epochs.dirty, o.clean = true, false
+		o.recovery = 0
+	}
+	return nil
+}
+
+// loadSegments reads indexes where they are to be trusted and scans where not.
+func (o *opening) loadSegments() error {
+	l := o.l
+	o.scanned = len(l.segments)
+	for i := 0; i < len(l.segments); i++ {
+		seg := l.segments[i]
+		last := i == len(l.segments)-1
+		if !last {
+			seg.next = l.segments[i+1].base
+		}
+		trusted := o.clean || (!last && seg.next <= o.recovery)
+		if trusted && o.loadIndexes(seg, last) {
+			if !last || o.tail(seg) == nil {
+				continue
+			}
+		}
+		cut, err := o.rescan(seg)
+		if err != nil {
+			return err
+		}
+		o.scanned = min(o.scanned, i)
+		if cut || (!last && seg.next > l.segments[i+1].base) {
+			return o.dropAfter(i)
+		}
+		if !last { // compaction may have taken the end of it
+			seg.next = l.segments[i+1].base
+		}
+	}
+	return nil
+}
+
+// dropAfter removes the segments behind a cut: their offsets would leave a hole.
+func (o *opening) dropAfter(i int) error {
+	l := o.l
+	for _, seg := range l.segments[i+1:] {
+		o.cutBytes += seg.size
+		if err := o.discard(seg); err != nil {
+			return err
+		}
+	}
+	l.segments = l.segments[:i+1]
+	return nil
+}
+
+// loadIndexes reads a segment's side files; false when one is missing or doubtful.
+func (o *opening) loadIndexes(seg *Segment, last bool) bool {
+	if b, err := o.l.fs.ReadFile(seg.stem + sufTxn); err == nil {
+		if seg.txns, err = decodeTxnIndex(b); err != nil {
+			return false
+		}
+	}
+	for _, x := range []*Index{&seg.offsets, &seg.times} {
+		if !o.loadIndex(seg, x, last) {
+			return false
+		}
+	}
+	if seg.times.n > 0 {
+		ts, relative, _, err := seg.times.timeAt(nil, seg.times.n-1)
+		if err != nil || ts < 0 || relative < 0 {
+			return false
+		}
+		seg.maxTime, seg.maxTimeLast = ts, seg.base+int64(relative)
+	}
+	if seg.offsets.n > 0 {
+		relative, pos, _, err := seg.offsets.offsetAt(nil, seg.offsets.n-1)
+		if err != nil || relative < 0 || pos >= seg.size || seg.base+int64(relative) >= seg.next && !last {
+			return false
+		}
+	}
+	seg.settled = !last
+	return true
+}
+
+// loadIndex opens a closed segment's index, or reads the active one's entries into memory: zeros behind them are room that was reserved.
+func (o *opening) loadIndex(seg *Segment, x *Index, last bool) bool {
+	f, err := o.l.fs.OpenFile(x.path, os.O_RDWR, filePerm)
+	if err != nil {
+		return false
+	}
+	size, err := f.Size()
+	if err == nil && !last && size%int64(x.width) == 0 {
+		x.inMem, x.file, x.n = false, f, int(size)/x.width
+		return true
+	}
+	_ = f.Close()
+	if err != nil || !last {
+		return false
+	}
+	b, err := o.l.fs.ReadFile(x.path)
+	if err != nil {
+		return false
+	}
+	x.mem, x.n = trimZeros(b, x.width), 0
+	x.n = len(x.mem) / x.width
+	return sortedIndex(x.mem, x.width)
+}
+
+// trimZeros cuts the reserved room: entries behind the first whose second half is zero are none (only the very first batch is at 0, and
+// the rule for entries never indexes it).
+func trimZeros(b []byte, width int) []byte {
+	n := len(b) / width
+	n = sort.Search(n, func(i int) bool {
+		for _, c := range b[i*width : (i+1)*width] {
+			if c != 0 {
+				return false
+			}
+		}
+		return true
+	})
+	return append([]byte(nil), b[:n*width]...)
+}
+
+// sortedIndex reports whether both columns of an index in memory grow.
+func sortedIndex(b []byte, width int) bool {
+	key := func(e []byte) int64 {
+		if width == timeEntry {
+			return int64(binary.BigEndian.Uint64(e))
+		}
+		return int64(binary.BigEndian.Uint32(e))<<32 | int64(binary.BigEndian.Uint32(e[4:]))
+	}
+	for i := width; i < len(b); i += width {
+		if key(b[i:]) <= key(b[i-width:]) || int32(binary.BigEndian.Uint32(b[i+width-4:])) < int32(binary.BigEndian.Uint32(b[i-4:])) {
+			return false
+		}
+	}
+	return true
+}
+
+// tail reads the headers from the last indexed batch to the end of the active segment: what the indexes do not say.
+func (o *opening) tail(seg *Segment) error {
+	from := int64(0)
+	if n := seg.offsets.n; n > 0 {
+		_, from, _, _ = seg.offsets.offsetAt(nil, n-1)
+	}
+	size := seg.size
+	seg.next, seg.sinceIndex = seg.base, 0
+	o.scan.reset(seg.file, from, size, false)
+	indexed := from > 0
+	for {
+		e, _, pos, err := o.scan.next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil || e.Last < seg.next {
+			return errors.Join(err, errTail)
+		}
+		if e.MaxTimestamp > seg.maxTime {
+			seg.maxTime, seg.maxTimeLast = e.MaxTimestamp, e.Last
+		}
+		if pos == from && indexed {
+			seg.sinceIndex = 0
+		}
+		seg.sinceIndex += int64(e.Size)
+		seg.next = e.Last + 1
+	}
+	o.firstTime(seg)
+	return nil
+}
+
+var errTail = errors.New("logstore: the active segment's end is not what a clean stop leaves")
+
+// firstTime reads what segment.ms counts from.
+func (o *opening) firstTime(seg *Segment) {
+	o.scan.reset(seg.file, 0, seg.size, false)
+	if e, _, _, err := o.scan.next(); err == nil {
+		seg.firstTime = e.MaxTimestamp
+	}
+}
+
+// rescan reads a whole segment with checksums and makes its indexes anew. A fault beyond the recovery point is the torn end of a crash: the
+// file is cut there. Below it, acknowledged data is damaged: that is never cut silently.
+func (o *opening) rescan(seg *Segment) (cut bool, err error) {
+	l := o.l
+	size := seg.size
+	for _, x := range []*Index{&seg.offsets, &seg.times} {
+		if x.file != nil {
+			_ = x.file.Close()
+		}
+		*x = newIndex(x.path, x.width)
+	}
+	seg.txns, seg.settled = nil, false
+	seg.next, seg.size, seg.sinceIndex = seg.base, 0, 0
+	seg.maxTime, seg.maxTimeLast, seg.firstTime = batch.NoTimestamp, seg.base, batch.NoTimestamp
+	o.scan.reset(seg.file, 0, size, true)
+	for {
+		e, _, pos, err := o.scan.next()
+		if err == nil && (e.Last < seg.next || e.Last-seg.base > maxRelative || (e.BaseOffset >= 0 && e.BaseOffset < seg.next)) {
+			o.scan.pos = pos
+			err = o.scan.fault("offsets go backwards", nil)
+		}
+		if err == io.EOF {
+			return false, nil
+		}
+		if err != nil {
+			return true, o.cut(seg, size, err)
+		}
+		seg.note(pos, e.Size, e.BaseOffset, e.Last, e.MaxTimestamp, l.opt.IndexInterval)
+		if e.Magic == 2 {
+			l.epochs.assign(e.LeaderEpoch, e.BaseOffset)
+		}
+		if o.progress != nil {
+			o.progress(int64(e.Size))
+		}
+	}
+}
+
+// cut shortens a segment to its last whole batch. At start no byte of it was sent by this process, so it may be cut in place.
+func (o *opening) cut(seg *Segment, size int64, fault error) error {
+	var bad *CorruptError
+	if !errors.As(fault, &bad) {
+		return fault
+	}
+	if seg.next < o.recovery {
+		return &CorruptError{Path: bad.Path, Pos: bad.Pos, What: "below the recovery point, at offset " + strconv.FormatInt(seg.next, 10) + ": " + bad.What, Err: bad.Err}
+	}
+	o.cutAt, o.cutBytes = bad, size-seg.size
+	return seg.file.Truncate(seg.size)
+}
+
+// loadProducers takes the newest right snapshot and reads on from there. When segments were scanned the snapshot must not be newer than
+// the first of them, since the transaction indexes of scanned segments are made here too.
+func (o *opening) loadProducers() error {
+	l := o.l
+	l.producers = producer.NewTable()
+	limit := l.end
+	if o.scanned < len(l.segments) {
+		limit = l.segments[o.scanned].base
+	}
+	from := int64(-1)
+	for i := len(o.snaps) - 1; i >= 0 && from < 0; i-- {
+		path := filepath.Join(l.path, fileName(o.snaps[i], sufSnapshot))
+		if o.snaps[i] > l.end {
+			if err := l.fs.Remove(path); err != nil {
+				return err
+			}
+			continue
+		}
+		if o.snaps[i] > limit {
+			continue
+		}
+		b, err := l.fs.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if t, err := producer.DecodeSnapshot(b, o.nowMs); err == nil {
+			l.producers, from = t, o.snaps[i]
+		}
+	}
+	if from < 0 {
+		if o.clean && len(o.snaps) == 0 { // formats 0 and 1, or nothing was ever produced with an id
+			return nil
+		}
+		from = l.segments[0].base
+	}
+	return o.replay(from)
+}
+
+// replay reads the batches from offset from on into the producers' table.
+func (o *opening) replay(from int64) error {
+	l := o.l
+	for i := l.segmentFor(from); i < len(l.segments) && from < l.end; i++ {
+		seg := l.segments[i]
+		pos := int64(0)
+		if from > seg.base && seg.offsets.n > 0 {
+			k, _, err := seg.offsets.search(nil, offsetAbove, from-seg.base)
+			if err != nil {
+				return err
+			}
+			if k >= 0 {
+				_, pos, _, _ = seg.offsets.offsetAt(nil, k)
+			}
+		}
+		o.scan.reset(seg.file, pos, seg.size, false)
+		for {
+			e, b, _, err := o.scan.next()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				return err
+			}
+			if e.Magic == 2 && e.ProducerID >= 0 && e.Last >= from {
+				if err := o.replayBatch(seg, i, &e, b); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (o *opening) replayBatch(seg *Segment, place int, e *batch.Entry, b []byte) error {
+	l := o.l
+	if !e.IsControl() {
+		l.producers.Add(e.ProducerID, e.ProducerEpoch, producer.Batch{
+			FirstSeq: e.BaseSequence, LastSeq: e.LastSequence(), LastOffset: e.Last, OffsetDelta: e.LastOffsetDelta, Timestamp: e.MaxTimestamp,
+		}, e.IsTransactional(), o.nowMs)
+		return nil
+	}
+	if len(b) < e.Size {
+		b = make([]byte, e.Size)
+		if _, err := seg.file.ReadAt(b, o.scan.pos-int64(e.Size)); err != nil {
+			return err
+		}
+	}
+	target := seg
+	if place < o.scanned { // its index was read from its file
+		target = &Segment{}
+	}
+	applyMarker(l.producers, target, b[:e.Size], l.records, o.nowMs)
+	return nil
+}
+
+// settle makes what was recovered durable before anybody reads it: a second crash must not take back what was served.
+func (o *opening) settle() error {
+	l := o.l
+	if o.scanned < len(l.segments) {
+		l.dirty = true
+	}
+	for i := o.scanned; i < len(l.segments); i++ {
+		seg := l.segments[i]
+		if err := seg.file.Sync(); err != nil {
+			return err
+		}
+		if i == len(l.segments)-1 {
+			break
+		}
+		seg.times.addTime(seg.maxTime, int32(seg.maxTimeLast-seg.base))
+		for _, x := range []*Index{&seg.offsets, &seg.times} {
+			if err := writeIndex(l.fs, x); err != nil {
+				return err
+			}
+			x.inMem, x.mem = false, nil
+		}
+		if len(seg.txns) > 0 {
+			if err := l.fs.WriteFileAtomic(seg.stem+sufTxn, encodeTxnIndex(seg.txns)); err != nil {
+				return err
+			}
+		}
+		seg.settled = true
+	}
+	if l.dirty || l.epochs.dirty {
+		l.epochs.dirty = false
+		if err := l.fs.WriteFileAtomic(filepath.Join(l.path, epochFile), encodeEpochs(l.epochs.list)); err != nil {
+			return err
+		}
+	}
+	l.durable = l.end
+	return nil
+}

@@ -1,0 +1,339 @@
+package logstore
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/pelton-broker/pelton/internal/disk"
+)
+
+// Work is a blocking job of one log.
+type Work interface {
+	Run()   // off the shard
+	Apply() // on the shard, afterwards; then Turn
+}
+
+// lanes order a log's blocking jobs. A roll has a lane of its own, since appends wait for it; everything else runs one at a time.
+type lanes struct {
+	roll      *rollWork
+	rollOut   bool
+	slow      []Work
+	slowOut   bool
+	unsettled bool // a closed segment is not known to be on the disk
+	epochs    bool // a job that saves the epochs is queued
+	probing   bool
+	flushing  bool
+}
+
+func (w *lanes) rolling() bool { return w.roll != nil }
+
+// TakeWork returns the next job for a thread off the shard; nil when there is none to start now.
+func (l *Log) TakeWork() Work {
+	w := &l.work
+	if w.roll != nil && !w.rollOut {
+		w.rollOut = true
+		return w.roll
+	}
+	if w.slowOut || len(w.slow) == 0 {
+		return nil
+	}
+	job := w.slow[0]
+	copy(w.slow, w.slow[1:])
+	w.slow[len(w.slow)-1] = nil
+	w.slow = w.slow[:len(w.slow)-1]
+	w.slowOut = true
+	if p, ok := job.(interface{ prepare() }); ok {
+		p.prepare()
+	}
+	return job
+}
+
+// WorkOut is how many jobs are between TakeWork and Apply.
+func (l *Log) WorkOut() int {
+	n := 0
+	if l.work.rollOut {
+		n++
+	}
+	if l.work.slowOut {
+		n++
+	}
+	return n
+}
+
+// worked handles the error of a job's Run: a full disk is no reason to give the directory up unless the job says so.
+func (l *Log) worked(err error, fullIsFatal bool) bool {
+	if err == nil {
+		return true
+	}
+	if fullIsFatal || !errors.Is(err, syscall.ENOSPC) {
+		l.home.fail(err)
+	}
+	return false
+}
+
+// rollWork makes the files of the next segment.
+type rollWork struct {
+	l    *Log
+	seg  *Segment
+	most int32
+	pre  int64
+	err  error
+}
+
+// beginRoll asks for a new segment at the log's end.
+func (l *Log) beginRoll() {
+	w := &rollWork{l: l, seg: newSegment(l.path, l.end, l.nowMs), most: l.opt.IndexMaxBytes}
+	if l.opt.Preallocate {
+		w.pre = int64(l.opt.SegmentBytes)
+	}
+	l.work.roll = w
+}
+
+// Run implements Work.
+func (w *rollWork) Run() { w.err = createSegment(w.l.fs, w.seg, w.most, w.pre) }
+
+// createSegment makes a segment's files: the log, and the two indexes at the full size that Kafka gives active ones.
+func createSegment(fs disk.FS, seg *Segment, indexBytes int32, preallocate int64) (err error) {
+	seg.file, err = fs.OpenFile(seg.stem+sufLog, os.O_CREATE|os.O_TRUNC|os.O_RDWR, filePerm)
+	if err == nil && preallocate > 0 {
+		err = seg.file.Fallocate(preallocate)
+	}
+	for _, x := range []*Index{&seg.offsets, &seg.times} {
+		if err == nil {
+			err = preallocateIndex(fs, x, indexBytes)
+		}
+	}
+	if err == nil {
+		err = fs.SyncDir(filepath.Dir(seg.stem))
+	}
+	if err != nil && seg.file != nil {
+		_ = seg.file.Close()
+		_ = fs.Remove(seg.stem + sufLog)
+	}
+	return err
+}
+
+const filePerm = 0o644
+
+func preallocateIndex(fs disk.FS, x *Index, most int32) error {
+	f, err := fs.OpenFile(x.path, os.O_CREATE|os.O_TRUNC|os.O_RDWR, filePerm)
+	if err != nil {
+		return err
+	}
+	err = f.Truncate(int64(maxEntries(most, x.width) * x.width))
+	return errors.Join(err, f.Close())
+}
+
+// Apply implements Work.
+func (w *rollWork) Apply() {
+	l := w.l
+	l.work.roll, l.work.rollOut = nil, false
+	if w.err != nil {
+		if l.worked(w.err, false) || l.home.Offline() != nil {
+			l.failAll(ErrOffline)
+			return
+		}
+		l.write.full = true
+		l.failAll(ErrNoSpace)
+		l.probeSpace(l.nowMs)
+		return
+	}
+	old := l.active()
+	if l.end != w.seg.base { // a log that was truncated or emptied meanwhile
+		w.seg = nil
+		l.beginRoll()
+		return
+	}
+	l.segments = append(l.segments, w.seg)
+	old.times.addTime(old.maxTime, int32(old.maxTimeLast-old.base))
+	l.work.unsettled = true
+	l.work.slow = append(l.work.slow, &settleWork{l: l, seg: old, snapshot: l.producers.EncodeSnapshot(), at: w.seg.base})
+	l.publish()
+}
+
+// settleWork makes a closed segment final: synced, its indexes written and cut to their entries, the producers' snapshot beside it.
+type settleWork struct {
+	l        *Log
+	seg      *Segment
+	snapshot []byte
+	at       int64
+	synced   bool
+	err      error
+}
+
+// Run implements Work.
+func (w *settleWork) Run() {
+	if w.err = w.seg.file.Sync(); w.err != nil {
+		return
+	}
+	w.synced = true
+	for _, x := range []*Index{&w.seg.offsets, &w.seg.times} {
+		if w.err = writeIndex(w.l.fs, x); w.err != nil {
+			return
+		}
+	}
+	if len(w.seg.txns) > 0 {
+		if w.err = w.l.fs.WriteFileAtomic(w.seg.stem+sufTxn, encodeTxnIndex(w.seg.txns)); w.err != nil {
+			return
+		}
+	}
+	w.err = w.l.fs.WriteFileAtomic(filepath.Join(w.l.path, fileName(w.at, sufSnapshot)), w.snapshot)
+}
+
+// writeIndex puts the entries into the preallocated file, cuts it to them, syncs it and opens it for reading.
+func writeIndex(fs disk.FS, x *Index) error {
+	f, err := fs.OpenFile(x.path, os.O_CREATE|os.O_RDWR, filePerm)
+	if err != nil {
+		return err
+	}
+	if _, err = f.WriteAt(x.mem, 0); err == nil {
+		err = f.Truncate(int64(len(x.mem)))
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err != nil {
+		_ = f.Close()
+		return err
+	}
+	x.file = f
+	return nil
+}
+
+// Apply implements Work.
+func (w *settleWork) Apply() {
+	l := w.l
+	l.work.slowOut = false
+	if !l.worked(w.err, !w.synced) {
+		if l.home.Offline() == nil { // a full disk: the indexes stay in memory, and the job is done again later
+			l.work.slow = append(l.work.slow, w)
+		}
+		return
+	}
+	for _, x := range []*Index{&w.seg.offsets, &w.seg.times} {
+		x.inMem, x.mem = false, nil
+	}
+	w.seg.settled = true
+	l.settledUpTo()
+}
+
+// settledUpTo moves the durable point over the closed segments that are on the disk.
+func (l *Log) settledUpTo() {
+	l.work.unsettled = false
+	for _, s := range l.segments[:len(l.segments)-1] {
+		if !s.settled {
+			l.work.unsettled = true
+			break
+		}
+		l.durable = max(l.durable, s.next)
+	}
+	l.publish()
+}
+
+// epochWork saves leader-epoch-checkpoint.
+type epochWork struct {
+	l   *Log
+	b   []byte
+	err error
+}
+
+func (w *lanes) saveEpochs(l *Log) {
+	if w.epochs || l.fs == nil {
+		return
+	}
+	w.epochs = true
+	w.slow = append(w.slow, &epochWork{l: l})
+}
+
+// prepare takes the epochs as they are now: those assigned while the job waited are in.
+func (w *epochWork) prepare() {
+	w.l.work.epochs, w.l.epochs.dirty = false, false
+	w.b = encodeEpochs(w.l.epochs.list)
+}
+
+// Run implements Work.
+func (w *epochWork) Run() { w.err = w.l.fs.WriteFileAtomic(filepath.Join(w.l.path, epochFile), w.b) }
+
+// Apply implements Work.
+func (w *epochWork) Apply() {
+	w.l.work.slowOut = false
+	w.l.worked(w.err, false)
+}
+
+// flushWork syncs the active segment off the shard.
+type flushWork struct {
+	l   *Log
+	seg *Segment
+	end int64
+	err error
+}
+
+// Flush asks for a sync of everything written so far; RecoveryPoint tells when it happened.
+func (l *Log) Flush() {
+	if l.work.flushing || l.durable == l.end || l.usable() != nil {
+		return
+	}
+	l.work.flushing = true
+	l.work.slow = append(l.work.slow, &flushWork{l: l})
+}
+
+// prepare fixes what the sync will cover.
+func (w *flushWork) prepare() { w.seg, w.end = w.l.active(), w.l.end }
+
+// Run implements Work.
+func (w *flushWork) Run() { w.err = w.seg.file.DataSync() }
+
+// Apply implements Work.
+func (w *flushWork) Apply() {
+	l := w.l
+	l.work.slowOut, l.work.flushing = false, false
+	if l.worked(w.err, true) && !l.work.unsettled {
+		l.durable = max(l.durable, w.end)
+		l.write.flushedMs = l.nowMs
+		l.publish()
+	}
+}
+
+// probeWork looks whether a full disk has room again, and cuts what a failed write left behind the end. Nobody was ever given those
+// bytes, so cutting them in place breaks no promise about sent files.
+type probeWork struct {
+	l    *Log
+	seg  *Segment
+	size int64
+	room bool
+	err  error
+}
+
+// Between probes, and what must be free before appends are taken again.
+const (
+	probeEveryMs = 1000
+	roomWanted   = 8 << 20
+)
+
+func (l *Log) probeSpace(nowMs int64) {
+	if l.work.probing || nowMs-l.write.probedMs < probeEveryMs && nowMs >= l.write.probedMs && l.write.probedMs != 0 {
+		return
+	}
+	l.work.probing, l.write.probedMs = true, nowMs
+	l.work.slow = append(l.work.slow, &probeWork{l: l, seg: l.active(), size: l.active().size})
+}
+
+// Run implements Work.
+func (w *probeWork) Run() {
+	if w.err = w.seg.file.Truncate(w.size); w.err != nil {
+		return
+	}
+	free, _, err := w.l.fs.Free(w.l.path)
+	w.room, w.err = free >= roomWanted, err
+}
+
+// Apply implements Work.
+func (w *probeWork) Apply() {
+	l := w.l
+	l.work.slowOut, l.work.probing = false, false
+	if l.worked(w.err, false) && w.room {
+		l.write.full = false
+	}
+}
