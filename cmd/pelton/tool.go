@@ -27,6 +27,7 @@ func tools() map[string]func(args []string) ([]string, error) {
 		"kafka-server-start":     kafkaServerStart,
 		"zookeeper-server-start": zookeeperServerStart,
 		"zookeeper-shell":        zookeeperShell,
+		"zkCli":                  zookeeperShell,
 	}
 }
 

@@ -1,25 +1,165 @@
 package main
 
 import (
-	"errors"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
 
+	"github.com/pelton-broker/pelton/internal/clock"
+	"github.com/pelton-broker/pelton/internal/config"
+	"github.com/pelton-broker/pelton/internal/disk"
+	"github.com/pelton-broker/pelton/zk/server"
+	"github.com/pelton-broker/pelton/zk/shell"
 	"github.com/spf13/cobra"
 )
 
 // zkCommand is the family of the coordination server.
-func zkCommand(streams) *cobra.Command {
+func zkCommand(std streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "zk",
 		Short:   "Run a coordination server, or talk to one",
-		Example: "  pelton zk shell 127.0.0.1:2181 ls /brokers/ids\n  pelton zk shell 127.0.0.1:2181/kafka",
+		Example: "  pelton zk server --config zoo.cfg\n  pelton zk shell 127.0.0.1:2181 ls /brokers/ids",
 	}
-	shell := &cobra.Command{
+	sh := &cobra.Command{
 		Use:                "shell HOST:PORT[/chroot] [command ...]",
-		Short:              "Read, change and watch znodes, one command or an interactive session",
-		Example:            "  pelton zk shell 127.0.0.1:2181 get /controller",
-		Args:               cobra.MinimumNArgs(1),
-		DisableFlagParsing: true,
-		RunE:               func(*cobra.Command, []string) error { return errors.New("zk shell: not wired yet") },
+		Short:              "Read, change and watch znodes: ls, get, stat, create, set, delete, watch",
+		Example:            "  pelton zk shell 127.0.0.1:2181 get /controller\n  pelton zk shell 127.0.0.1:2181/kafka ls /brokers/topics",
+		DisableFlagParsing: true, // -R and the like belong to the shell's own commands
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 || args[0] == "-h" || args[0] == "--help" {
+				return cmd.Help()
+			}
+			return shell.Run(cmd.Context(), args, std.out)
+		},
 	}
-	return family(c, shell)
+	return family(c, zkServerCommand(std), sh)
+}
+
+func zkServerCommand(std streams) *cobra.Command {
+	var file, format, level string
+	c := &cobra.Command{
+		Use:     "server --config zoo.cfg",
+		Short:   "Run a standalone coordination server from ZooKeeper's own file",
+		Example: "  pelton zk server --config /etc/zookeeper/zoo.cfg",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if file == "" {
+				return usageError("say which file: --config zoo.cfg")
+			}
+			log, err := newLogger(std.err, format, level)
+			if err != nil {
+				return err
+			}
+			return serveZk(cmd.Context(), std, file, log)
+		},
+	}
+	c.Flags().StringVar(&file, "config", "", "zoo.cfg to read")
+	c.Flags().StringVar(&format, "log-format", "text", "text or json")
+	c.Flags().StringVar(&level, "log-level", "info", "debug, info, warn or error")
+	return c
+}
+
+// serveZk runs a coordination server until the context ends or its log fails.
+func serveZk(ctx context.Context, std streams, file string, log *slog.Logger) error {
+	begun := time.Now()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("--config: %w", err)
+	}
+	keys, err := config.ParseProperties(text)
+	if err != nil {
+		return fmt.Errorf("--config %s: %w", file, err)
+	}
+	o, unknown, err := zooOptions(keys)
+	if err != nil {
+		return fmt.Errorf("--config %s: %w", file, err)
+	}
+	for _, k := range unknown {
+		log.Warn("configuration", "key", k, "text", "is read and has no effect in this version")
+	}
+	if id, err := os.ReadFile(filepath.Join(o.DataDir, "myid")); err == nil {
+		o.ServerID, _ = strconv.Atoi(strings.TrimSpace(string(id)))
+	}
+	fatal := make(chan error, 1)
+	o.FS, o.Clock, o.Log = disk.OS(), clock.NewReal(), log
+	o.Fatal = func(err error) {
+		select {
+		case fatal <- err:
+		default:
+		}
+	}
+	s, err := server.Start(o)
+	if err != nil {
+		return err
+	}
+	ready := map[string]any{"event": "ready", "zookeeper": s.Addr().String(), "pid": os.Getpid(), "took_ms": time.Since(begun).Milliseconds()}
+	if err := json.NewEncoder(std.out).Encode(ready); err != nil {
+		return err
+	}
+	var failed error
+	select {
+	case <-ctx.Done():
+	case failed = <-fatal:
+	}
+	if err := s.Stop(); failed == nil {
+		return err
+	}
+	return failed
+}
+
+// zooOptions turns the keys of zoo.cfg into options, and lists those that mean nothing to this version.
+func zooOptions(keys map[string]string) (o server.Options, unknown []string, err error) {
+	host, port := "0.0.0.0", ""
+	number := map[string]*int{
+		"tickTime": &o.TickTimeMs, "minSessionTimeout": &o.MinSessionTimeoutMs, "maxSessionTimeout": &o.MaxSessionTimeoutMs,
+		"snapCount": &o.SnapCount, "maxCnxns": &o.MaxCnxns, "jute.maxbuffer": &o.JuteMaxBuffer,
+		"autopurge.snapRetainCount": &o.SnapRetain, "autopurge.purgeInterval": &o.PurgeHours,
+	}
+	word := map[string]*string{
+		"dataDir": &o.DataDir, "dataLogDir": &o.DataLogDir, "clientPort": &port, "clientPortAddress": &host,
+		"4lw.commands.whitelist": &o.FourLetterWhitelist, "DigestAuthenticationProvider.superDigest": &o.SuperDigest,
+	}
+	for key, value := range keys {
+		value = strings.TrimSpace(value)
+		name := strings.TrimPrefix(key, "zookeeper.")
+		switch {
+		case number[name] != nil:
+			if *number[name], err = strconv.Atoi(value); err != nil {
+				return o, nil, fmt.Errorf("%s=%s: must be a whole number", key, value)
+			}
+		case word[name] != nil:
+			*word[name] = value
+		case name == "maxClientCnxns":
+			if o.MaxClientCnxns, err = strconv.Atoi(value); err != nil {
+				return o, nil, fmt.Errorf("%s=%s: must be a whole number", key, value)
+			}
+			if o.MaxClientCnxns == 0 { // no limit in ZooKeeper's words
+				o.MaxClientCnxns = -1
+			}
+		case name == "skipACL":
+			o.SkipACL = value == "yes"
+		case name == "extendedTypesEnabled":
+			o.ExtendedTypes = value == "true"
+		case strings.HasPrefix(name, "server."):
+			return o, nil, fmt.Errorf("%s: ensembles are not served yet; take the server lines out for a standalone server", key)
+		case name == "secureClientPort":
+			return o, nil, fmt.Errorf("%s: TLS is not served yet", key)
+		default:
+			unknown = append(unknown, key)
+		}
+	}
+	sort.Strings(unknown)
+	if o.DataDir == "" || port == "" {
+		return o, nil, fmt.Errorf("dataDir and clientPort must be set")
+	}
+	o.ClientAddr = net.JoinHostPort(host, port)
+	return o, unknown, nil
 }
