@@ -15,8 +15,10 @@ import (
 // pages are the generated pages of docs/ by file name.
 func pages() map[string]func(w io.Writer) {
 	return map[string]func(w io.Writer){
-		"CONFIG.md":  config.WriteMarkdown,
-		"METRICS.md": writeMetricsPage,
+		"CONFIG.md":   config.WriteMarkdown,
+		"ERRORS.md":   writeErrorsPage,
+		"METRICS.md":  writeMetricsPage,
+		"PROTOCOL.md": writeProtocolPage,
 	}
 }
 
