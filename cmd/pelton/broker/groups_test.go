@@ -133,8 +133,8 @@ func coordinated(t *testing.T, n *node, group string) {
 	c := n.dial(t)
 	req := kmsg.NewPtrFindCoordinatorRequest()
 	req.CoordinatorKey = group
-	eventually(t, "the group has a coordinator", func() bool {
-		return ask[*kmsg.FindCoordinatorResponse](c, 2, req).ErrorCode == 0 && describeGroup(c, group).ErrorCode == 0
+	eventually(t, "the group has a coordinator that has loaded it", func() bool {
+		return ask[*kmsg.FindCoordinatorResponse](c, 2, req).ErrorCode == 0 && (&member{c: c, group: group, id: "nobody"}).beat() == 25
 	})
 }
 
