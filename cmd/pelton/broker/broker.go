@@ -73,12 +73,23 @@ func Start(ctx context.Context, c *config.Broker, log *slog.Logger) (*Broker, er
 }
 
 func (b *Broker) start(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{b.startCoordination, b.prepare, b.openLogs, b.startShards, b.listen, b.join, b.serve} {
+	for _, step := range []func(context.Context) error{b.openLogs, b.startCoordination, b.prepare, b.startShards, b.listen, b.join, b.serve} {
 		if err := step(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// openLogs locks the log directories and reads what they say about themselves.
+func (b *Broker) openLogs(context.Context) error {
+	m, err := logstore.OpenManager(logstore.ManagerOptions{
+		Dirs: b.config.LogDirs(), FS: disk.OS(), Clock: b.clock, BrokerID: b.config.BrokerID(),
+		RecoveryThreads: b.config.Int("num.recovery.threads.per.data.dir"), Log: b.log,
+		OnDirOffline: func(dir string, err error) { b.log.Error("log directory is offline", "dir", dir, "err", err.Error()) },
+	})
+	b.logs = m
+	return err
 }
 
 // startCoordination starts the embedded ZooKeeper unless one is configured.
@@ -113,7 +124,7 @@ func (b *Broker) prepare(ctx context.Context) error {
 	o := run.Options{
 		ZK: client.Options{Connect: connect, SessionTimeout: time.Duration(c.Ms("zookeeper.session.timeout.ms")) * time.Millisecond,
 			ConnectionTimeout: time.Duration(c.ZooKeeperConnectTimeoutMs()) * time.Millisecond, SetACL: c.Bool("zookeeper.set.acl"), Log: b.log},
-		BrokerID: c.BrokerID(), GenerateID: c.Bool("broker.id.generation.enable"), ReservedMax: int32(c.Int("reserved.broker.max.id")),
+		BrokerID: b.logs.BrokerID(), ClusterID: b.logs.ClusterID(), GenerateID: c.Bool("broker.id.generation.enable"), ReservedMax: int32(c.Int("reserved.broker.max.id")),
 		IBP: c.Str("inter.broker.protocol.version"), PreviousSession: b.session.read(),
 		DefaultPartitions: int32(c.Int("num.partitions")), DefaultReplicationFactor: int32(c.Int("default.replication.factor")),
 		DeleteTopicsDisabled: !c.Bool("delete.topic.enable"), UncleanElection: c.Bool("unclean.leader.election.enable"),
@@ -130,18 +141,7 @@ func (b *Broker) prepare(ctx context.Context) error {
 		return fmt.Errorf("joining the cluster at %s: %w", connect, err)
 	}
 	b.prepared = prepared
-	return nil
-}
-
-// openLogs locks the log directories and checks that they belong to this broker of this cluster.
-func (b *Broker) openLogs(context.Context) error {
-	m, err := logstore.OpenManager(logstore.ManagerOptions{
-		Dirs: b.config.LogDirs(), FS: disk.OS(), Clock: b.clock, BrokerID: b.id(), ClusterID: b.prepared.ClusterID,
-		RecoveryThreads: b.config.Int("num.recovery.threads.per.data.dir"), Log: b.log,
-		OnDirOffline: func(dir string, err error) { b.log.Error("log directory is offline", "dir", dir, "err", err.Error()) },
-	})
-	b.logs = m
-	return err
+	return b.logs.Identify(b.id(), prepared.ClusterID)
 }
 
 // startShards starts the loops; they have no connection yet.
