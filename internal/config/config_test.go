@@ -300,3 +300,12 @@ func TestMaxConnectionsPerHost(t *testing.T) {
 		t.Errorf("limits %d %d %d", b.MaxConnectionsPerIP("localhost"), b.MaxConnectionsPerIP("::1"), b.MaxConnectionsPerIP("x"))
 	}
 }
+
+// Kafka 3.9.1 answers a list of no names, null or empty, with every key.
+func TestDescribeWithoutNamesMeansAll(t *testing.T) {
+	b, _ := load(t, nil)
+	all := len(b.Topic(nil).Describe(nil))
+	if none, one := len(b.Topic(nil).Describe([]string{})), len(b.Topic(nil).Describe([]string{"retention.ms", "no.such"})); all != len(TopicTable().Rows()) || none != all || one != 1 {
+		t.Errorf("null %d, empty %d, one %d", all, none, one)
+	}
+}

@@ -33,7 +33,7 @@ type Entry struct {
 	Doc       string
 }
 
-// DescribeBroker lists the keys of this broker; names nil means all, else only those.
+// DescribeBroker lists the keys of this broker; no names means all, else only those.
 func (b *Broker) DescribeBroker(names []string) []Entry {
 	var out []Entry
 	for _, name := range b.shownNames() {
@@ -163,7 +163,7 @@ func keyFamily(name string) []string {
 	return []string{name}
 }
 
-// Describe lists the keys of the topic; names nil means all, else only those.
+// Describe lists the keys of the topic; no names means all, else only those.
 func (t *Topic) Describe(names []string) []Entry {
 	var out []Entry
 	for _, row := range t.broker.topics.rows {
@@ -184,8 +184,9 @@ func (t *Topic) Describe(names []string) []Entry {
 	return out
 }
 
+// wanted takes no names for all names, as Kafka does for a null list and for an empty one.
 func wanted(names []string, name string) bool {
-	if names == nil {
+	if len(names) == 0 {
 		return true
 	}
 	for _, n := range names {
