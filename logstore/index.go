@@ -24,6 +24,7 @@ type Index struct {
 	n     int        // entries
 	file  *disk.File // closed: open for reading
 	inMem bool
+	room  [timeEntry]byte // the entry read last: a local one would go to the heap through disk.Disk
 }
 
 func newIndex(path string, width int) Index { return Index{path: path, width: width, inMem: true} }
@@ -63,8 +64,7 @@ func (x *Index) entry(d disk.Disk, i int, dst []byte) (Need, error) {
 
 // search returns the greatest i whose entry is not above the wanted one, -1 when all are. above judges one entry.
 func (x *Index) search(d disk.Disk, above func(entry []byte, want int64) bool, want int64) (int, Need, error) {
-	var room [timeEntry]byte
-	e := room[:x.width]
+	e := x.room[:x.width]
 	low, high := 0, x.n // the answer is in [low-1, high-1]
 	for low < high {
 		mid := int(uint(low+high) >> 1)
@@ -112,16 +112,16 @@ func (x *Index) addTime(ts int64, relative int32) {
 
 // offsetAt decodes entry i of an offset index.
 func (x *Index) offsetAt(d disk.Disk, i int) (relative int32, pos int64, need Need, err error) {
-	var e [offsetEntry]byte
-	need, err = x.entry(d, i, e[:])
-	return int32(binary.BigEndian.Uint32(e[:])), int64(int32(binary.BigEndian.Uint32(e[4:]))), need, err
+	e := x.room[:offsetEntry]
+	need, err = x.entry(d, i, e)
+	return int32(binary.BigEndian.Uint32(e)), int64(int32(binary.BigEndian.Uint32(e[4:]))), need, err
 }
 
 // timeAt decodes entry i of a time index.
 func (x *Index) timeAt(d disk.Disk, i int) (ts int64, relative int32, need Need, err error) {
-	var e [timeEntry]byte
-	need, err = x.entry(d, i, e[:])
-	return int64(binary.BigEndian.Uint64(e[:])), int32(binary.BigEndian.Uint32(e[8:])), need, err
+	e := x.room[:timeEntry]
+	need, err = x.entry(d, i, e)
+	return int64(binary.BigEndian.Uint64(e)), int32(binary.BigEndian.Uint32(e[8:])), need, err
 }
 
 // maxEntries is how many entries a file of most bytes has room for.
