@@ -73,7 +73,7 @@ type Stats struct {
 func NewNet(o Options, a *arena.Arena, h Handler) (*Net, error) {
 	o.setDefaults()
 	n := &Net{o: o, arena: a, h: h}
-	p, err := OpenPoller(o.Poller, n.event)
+	p, err := OpenPoller(o.Poller, o.NapNs, n.event)
 	if err != nil {
 		return nil, err
 	}

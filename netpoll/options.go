@@ -4,6 +4,9 @@ package netpoll
 type Options struct {
 	// Poller is "epoll" (default) or "gnet".
 	Poller string
+	// NapNs is how long the epoll poller sleeps before it tells Go's scheduler that it does (poller_epoll_linux.go says why).
+	// Default 2 ms; less than 0 for not at all.
+	NapNs int64
 	// IDBase is put above the running number in Conn.ID, so that the connections of several loops differ.
 	IDBase uint64
 	// MaxFrame bounds a frame until SetMaxFrame says otherwise. Default 100 MiB.

@@ -44,11 +44,11 @@ const (
 	PollerGnet  = "gnet"
 )
 
-// OpenPoller opens the named poller; "" is the default. on gets the events.
-func OpenPoller(name string, on func(fd int, ev Event)) (Poller, error) {
+// OpenPoller opens the named poller; "" is the default. napNs is Options.NapNs. on gets the events.
+func OpenPoller(name string, napNs int64, on func(fd int, ev Event)) (Poller, error) {
 	switch name {
 	case "", PollerEpoll:
-		return openEpoll(on)
+		return openEpoll(napNs, on)
 	case PollerGnet:
 		return openGnet(on)
 	}

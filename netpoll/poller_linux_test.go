@@ -17,7 +17,7 @@ type suite struct {
 
 func openSuite(t *testing.T, name string) *suite {
 	s := &suite{t: t, got: map[int]Event{}}
-	p, err := OpenPoller(name, func(fd int, ev Event) { s.got[fd] |= ev })
+	p, err := OpenPoller(name, 0, func(fd int, ev Event) { s.got[fd] |= ev })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestPollerOnALockedThread(t *testing.T) {
 }
 
 func TestOpenPollerRefusesUnknownNames(t *testing.T) {
-	if _, err := OpenPoller("kqueue", nil); !errors.Is(err, ErrUnknownPoller) {
+	if _, err := OpenPoller("kqueue", 0, nil); !errors.Is(err, ErrUnknownPoller) {
 		t.Fatal(err)
 	}
 }
@@ -216,6 +216,53 @@ func TestPollerWithoutNanosecondWait(t *testing.T) {
 	if got := s.turn(-1); got[a] == 0 {
 		t.Fatal("no event")
 	}
+}
+
+// A nap hides the sleep from Go's scheduler; the collector must be able to end it all the same.
+func TestPollerNapDoesNotHoldTheCollectorUp(t *testing.T) {
+	stop := make(chan struct{})
+	asleep := make(chan uint64, 1)
+	var p Poller
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		var err error
+		if p, err = OpenPoller(PollerEpoll, maxNap, func(int, Event) {}); err != nil {
+			t.Error(err)
+			return
+		}
+		for {
+			select {
+			case <-stop:
+				_, sleeps := p.Waits()
+				asleep <- sleeps
+				p.Close()
+				return
+			default:
+				if err := p.Wait(-1); err != nil {
+					t.Error(err)
+				}
+				p.Dispatch()
+			}
+		}
+	}()
+	// Without the signal each collection would wait for a nap of 100 ms to end, two or three times.
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	const rounds = 50
+	for range rounds {
+		runtime.GC()
+	}
+	runtime.ReadMemStats(&after)
+	close(stop)
+	sleeps := <-asleep
+	<-done
+	// No timing: every collection stops the world, so it must have ended at least one wait each.
+	if sleeps < rounds {
+		t.Fatalf("%d collections ended %d waits", rounds, sleeps)
+	}
+	t.Logf("mean pause %d µs", int(after.PauseTotalNs-before.PauseTotalNs)/rounds/1000)
 }
 
 func BenchmarkTurn(b *testing.B) {

@@ -2,6 +2,6 @@
 
 package netpoll
 
-func openEpoll(func(int, Event)) (Poller, error) { return nil, ErrUnsupported }
+func openEpoll(int64, func(int, Event)) (Poller, error) { return nil, ErrUnsupported }
 
 func openGnet(func(int, Event)) (Poller, error) { return nil, ErrUnsupported }

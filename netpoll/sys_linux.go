@@ -29,6 +29,13 @@ func epollSleepMs(fd int, events []unix.EpollEvent, ms int) (int, unix.Errno) {
 	return int(n), errno
 }
 
+// epollNap sleeps for a bounded time without telling the scheduler.
+func epollNap(fd int, events []unix.EpollEvent, ns int64) (int, unix.Errno) {
+	ts := [2]int64{0, ns}
+	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(fd), uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), uintptr(unsafe.Pointer(&ts)), 0, 0)
+	return int(n), errno
+}
+
 // epollSleepNs waits with epoll_pwait2, whose time is two 64-bit words on every architecture.
 func epollSleepNs(fd int, events []unix.EpollEvent, ns int64) (int, unix.Errno) {
 	if ns < 0 {
