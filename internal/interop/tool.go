@@ -31,9 +31,9 @@ func Tools(prepared, apache string) []Tool {
 	}
 	tools := []Tool{
 		{Name: "kcat", Large: true, Codecs: []string{"none", "gzip", "snappy", "lz4", "zstd"},
-			Produce: []string{"kcat", "-P", "-b", "$BROKER", "-t", "$TOPIC", "-p", "0", "-z", "$CODEC", "-X", "enable.idempotence=true",
+			Produce: []string{"kcat", "-P", "-E", "-b", "$BROKER", "-t", "$TOPIC", "-p", "0", "-z", "$CODEC", "-X", "enable.idempotence=true",
 				"-X", "queue.buffering.max.kbytes=65536", "-X", "message.timeout.ms=120000", "-X", "reconnect.backoff.max.ms=500"},
-			Consume: []string{"kcat", "-C", "-b", "$BROKER", "-t", "$TOPIC", "-p", "0", "-o", "beginning", "-c", "$COUNT", "-q", "-X",
+			Consume: []string{"kcat", "-C", "-E", "-b", "$BROKER", "-t", "$TOPIC", "-p", "0", "-o", "beginning", "-c", "$COUNT", "-q", "-X",
 				"reconnect.backoff.max.ms=500"}},
 		{Name: "kafkajs", Codecs: []string{"none", "gzip"}, Dir: prepared,
 			Produce: []string{"node", "kafkajs.mjs", "produce", "$BROKER", "$TOPIC", "$COUNT", "$CODEC"},
