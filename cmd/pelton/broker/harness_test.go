@@ -21,7 +21,7 @@ import (
 )
 
 // answerWithin bounds every wait for an answer or an event. It is a bound on hanging, not on speed.
-const answerWithin = 30 * time.Second
+const answerWithin = 15 * time.Second
 
 // realBroker names a broker outside, host:port, that the tests on the shared broker are pointed at: a real Kafka 3.9.1 shows whether a test
 // itself is right.
@@ -41,6 +41,7 @@ type sharedNode struct {
 }
 
 func TestMain(m *testing.M) {
+	serveInstead()
 	code := m.Run()
 	if n := everyone.node; n != nil {
 		if err := n.end(); err != nil {
@@ -75,6 +76,7 @@ func defaults(dir string) map[string]string {
 		"num.shards": "2", "num.partitions": "1", "offsets.topic.num.partitions": "3", "offsets.topic.replication.factor": "1",
 		"group.initial.rebalance.delay.ms": "0", "group.min.session.timeout.ms": "10", "log.retention.check.interval.ms": "50", "log.retention.ms": "-1",
 		"offsets.retention.check.interval.ms": "50", "log.segment.delete.delay.ms": "50", "producer.id.expiration.check.interval.ms": "100",
+		"log.flush.offset.checkpoint.interval.ms": "200",
 	}
 }
 

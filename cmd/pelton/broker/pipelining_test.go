@@ -87,7 +87,7 @@ func TestAnswersInOrderAroundSilence(t *testing.T) {
 
 // C-49: a client that sends without reading is slowed down by its socket, not kept in memory; what it sent is answered once it reads.
 func TestClientThatDoesNotRead(t *testing.T) {
-	n := own(t, "pelton.request.memory.bytes=8388608")
+	n := own(t, "pelton.request.memory.bytes=8388608", "socket.request.max.bytes=1000000")
 	c := n.dial(t)
 	name := topic(t, c, 1)
 	const requests, size = 1500, 100_000
