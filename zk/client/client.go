@@ -136,7 +136,7 @@ func (c *Client) awaitSession(ctx context.Context) error {
 	defer limit.Stop()
 	for {
 		c.mu.Lock()
-		ok, changed, dialErr := c.mu.connected, c.mu.changed, c.mu.dialErr
+		ok, changed := c.mu.connected, c.mu.changed
 		c.mu.Unlock()
 		if ok {
 			return nil
@@ -146,10 +146,12 @@ func (c *Client) awaitSession(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-limit.C:
-			why := "nothing answered as ZooKeeper there"
-			if dialErr != nil {
-				why = dialErr.Error()
+			why := "something accepts connections there but does not answer as ZooKeeper does"
+			c.mu.Lock()
+			if c.mu.dialErr != nil {
+				why = c.mu.dialErr.Error()
 			}
+			c.mu.Unlock()
 			return fmt.Errorf("%w: %s, %s: %s", ErrConnectTimeout, strings.Join(c.addr.Hosts, ","), c.o.ConnectionTimeout, why)
 		}
 	}

@@ -16,7 +16,8 @@ type refusal struct {
 	err   error
 }
 
-// Expire ends a session as its timeout would; the client learns of it and gets a new one at once.
+// Expire ends a session as its timeout would; the client learns of it and gets a new one at once, or, while the server
+// is down, when it is up again.
 func (s *Server) Expire(session int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -25,11 +26,18 @@ func (s *Server) Expire(session int64) {
 	if c == nil {
 		return
 	}
-	c.events(zk.Event{Type: zk.EventSession, State: zk.StateDisconnected})
-	c.events(zk.Event{Type: zk.EventSession, State: zk.StateExpired})
-	if !s.mu.down {
-		s.openLocked(c)
+	if s.mu.down {
+		s.mu.orphans = append(s.mu.orphans, c)
+		return
 	}
+	c.events(zk.Event{Type: zk.EventSession, State: zk.StateDisconnected})
+	s.renewLocked(c)
+}
+
+// renewLocked tells a client that its session is over and gives it the next one.
+func (s *Server) renewLocked(c *Conn) {
+	c.events(zk.Event{Type: zk.EventSession, State: zk.StateExpired})
+	s.openLocked(c)
 }
 
 // Crash makes a client's process die: it gets no more answers, its session stays until Bury.
@@ -75,11 +83,15 @@ func (s *Server) Down() {
 	}
 }
 
-// Up ends Down; the sessions are all alive still.
+// Up ends Down. The sessions live still, except those that Expire ended meanwhile: their clients learn it now.
 func (s *Server) Up() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mu.down = false
+	for _, c := range s.mu.orphans {
+		s.renewLocked(c)
+	}
+	s.mu.orphans = nil
 	for _, c := range s.mu.conns {
 		c.events(zk.Event{Type: zk.EventSession, State: zk.StateHasSession})
 	}

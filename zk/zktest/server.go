@@ -16,6 +16,7 @@ type Server struct {
 		session int64 // last one given out
 		conns   map[int64]*Conn
 		down    bool
+		orphans []*Conn // whose session ended while the server was down
 		lose    []loss
 		refuse  []refusal
 		log     []string
