@@ -175,6 +175,10 @@ func (n *Net) feedStarved() {
 // Wake ends the present or the next wait; from any thread.
 func (n *Net) Wake() { n.poller.Wake() }
 
+// NoNap is to be called when the turn has made a goroutine runnable: it waits in the queue of this thread's processor, and is taken
+// from there sooner when the scheduler knows that the thread sleeps.
+func (n *Net) NoNap() { n.poller.NoNap() }
+
 // Watch calls fn in Dispatch while fd is readable; fn has to drain it.
 func (n *Net) Watch(fd int, fn func()) error {
 	n.watches = append(n.watches, watch{fd: fd, fn: fn})

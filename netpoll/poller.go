@@ -31,6 +31,8 @@ type Poller interface {
 	Ready() bool
 	// Dispatch hands the events of the last Wait to the function the poller was opened with.
 	Dispatch() error
+	// NoNap makes the next Wait sleep in a way that the scheduler knows of from its beginning.
+	NoNap()
 	// Wake ends the present or the next Wait; from any thread.
 	Wake()
 	Close() error

@@ -17,6 +17,7 @@ type epollPoller struct {
 	polls  uint64
 	sleeps uint64
 	napNs  int64
+	noNap  bool // for the next sleep
 }
 
 // defaultNap covers the pause between events of a shard that is in use at all; an idle one naps once and then sleeps.
@@ -120,7 +121,9 @@ func (p *epollPoller) Wait(timeoutNs int64) error {
 }
 
 func (p *epollPoller) sleep(timeoutNs int64) (int, unix.Errno) {
-	if !p.noNs && p.napNs > 0 {
+	noNap := p.noNap
+	p.noNap = false
+	if !p.noNs && !noNap && p.napNs > 0 {
 		nap := p.napNs
 		if timeoutNs > 0 {
 			nap = min(nap, timeoutNs)
@@ -163,6 +166,8 @@ func (p *epollPoller) Dispatch() error {
 	p.ready = 0
 	return nil
 }
+
+func (p *epollPoller) NoNap() { p.noNap = true }
 
 func (p *epollPoller) Wake() { wakeEventFD(p.wakeFD) }
 

@@ -192,6 +192,9 @@ func (g *gnetPoller) stopAt(s step) error {
 	return nil
 }
 
+// NoNap has nothing to do: gnet's wait always goes through the scheduler.
+func (g *gnetPoller) NoNap() {}
+
 // Wake queues a task that opens a batch of its own when no event has.
 func (g *gnetPoller) Wake() { _ = g.p.Trigger(queue.LowPriority, g.begin, nil) }
 

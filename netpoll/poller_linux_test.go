@@ -265,6 +265,19 @@ func TestPollerNapDoesNotHoldTheCollectorUp(t *testing.T) {
 	t.Logf("mean pause %d µs", int(after.PauseTotalNs-before.PauseTotalNs)/rounds/1000)
 }
 
+func TestPollerNoNapSleepsOnce(t *testing.T) {
+	s := openSuite(t, PollerEpoll)
+	s.p.NoNap()
+	_, before := s.p.Waits()
+	s.turn(3_000_000)
+	if _, after := s.p.Waits(); after != before+1 {
+		t.Fatalf("%d sleeps", after-before)
+	}
+	if s.p.(*epollPoller).noNap {
+		t.Fatal("it holds for more than one wait")
+	}
+}
+
 func BenchmarkTurn(b *testing.B) {
 	for _, name := range []string{PollerEpoll, PollerGnet} {
 		b.Run(name, func(b *testing.B) {

@@ -249,6 +249,9 @@ func (s *Shard) Post(m Message) {
 	p.posting.Add(-1)
 }
 
+// WokeGoroutine is to be called after handing work to a goroutine (a pool, a channel): without it the work may begin some 75 µs later.
+func (s *Shard) WokeGoroutine() { s.Net.NoNap() }
+
 // Arm fires t once after that time, not before; a timer that is armed already begins anew. Resolution is about a millisecond.
 func (s *Shard) Arm(t *Timer, afterNs int64) { s.wheel.arm(t, s.now+max(afterNs, 0)) }
 
