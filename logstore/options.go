@@ -7,7 +7,7 @@ type Options struct {
 	SegmentBytes    int32 // segment.bytes
 	SegmentMs       int64 // segment.ms
 	SegmentJitterMs int64 // segment.jitter.ms: taken off SegmentMs
-	IndexInterval   int32 // index.interval.bytes; NoIndexLimit (-1) = an entry for every batch
+	IndexInterval   int32 // index.interval.bytes; NoLimit = an entry for every batch but the first
 	IndexMaxBytes   int32 // segment.index.bytes
 	RetentionMs     int64 // retention.ms; NoLimit keeps for ever
 	RetentionBytes  int64 // retention.bytes; 0 and NoLimit keep everything
@@ -47,6 +47,7 @@ func (o Options) withDefaults() Options {
 	o.FlushMessages = orDefault(o.FlushMessages, NoLimit)
 	o.FlushMs = orDefault(o.FlushMs, NoLimit)
 	o.ProducerExpiry = orDefault(o.ProducerExpiry, defaultProducerExpiry)
+	o.IndexInterval = max(o.IndexInterval, 0)
 	if o.SegmentMs < 0 {
 		o.SegmentMs = math.MaxInt64
 	}

@@ -251,6 +251,8 @@ func (o *opening) loadIndexes(seg *Segment, last bool) bool {
 		if seg.txns, err = decodeTxnIndex(b); err != nil {
 			return false
 		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return false
 	}
 	for _, x := range []*Index{&seg.offsets, &seg.times} {
 		if !o.loadIndex(seg, x, last) {
@@ -259,19 +261,33 @@ func (o *opening) loadIndexes(seg *Segment, last bool) bool {
 	}
 	if seg.times.n > 0 {
 		ts, relative, _, err := seg.times.timeAt(nil, seg.times.n-1)
-		if err != nil || ts < 0 || relative < 0 {
+		if err != nil || ts < 0 || relative < 0 || !growing(&seg.times) {
 			return false
 		}
 		seg.maxTime, seg.maxTimeLast = ts, seg.base+int64(relative)
 	}
 	if seg.offsets.n > 0 {
 		relative, pos, _, err := seg.offsets.offsetAt(nil, seg.offsets.n-1)
-		if err != nil || relative < 0 || pos >= seg.size || seg.base+int64(relative) >= seg.next && !last {
+		if err != nil || relative <= 0 || pos <= 0 || !growing(&seg.offsets) || pos >= seg.size || seg.base+int64(relative) >= seg.next && !last {
 			return false
 		}
 	}
 	seg.settled = !last
 	return true
+}
+
+// growing looks at the last two entries: reserved room that was never cut is zeros there.
+func growing(x *Index) bool {
+	if x.n < 2 {
+		return true
+	}
+	var b [2 * timeEntry]byte
+	for i := range 2 {
+		if _, err := x.entry(nil, x.n-2+i, b[i*x.width:(i+1)*x.width]); err != nil {
+			return false
+		}
+	}
+	return sortedIndex(b[:2*x.width], x.width)
 }
 
 // loadIndex opens a closed segment's index, or reads the active one's entries into memory: zeros behind them are room that was reserved.
@@ -381,7 +397,7 @@ func (o *opening) rescan(seg *Segment) (cut bool, err error) {
 		}
 		*x = newIndex(x.path, x.width)
 	}
-	seg.txns, seg.settled = nil, false
+	seg.txns, seg.settled, seg.scanned = nil, false, true
 	seg.next, seg.size, seg.sinceIndex = seg.base, 0, 0
 	seg.maxTime, seg.maxTimeLast, seg.firstTime = batch.NoTimestamp, seg.base, batch.NoTimestamp
 	o.scan.reset(seg.file, 0, size, true)
@@ -433,7 +449,7 @@ func (o *opening) loadProducers() error {
 	for i := len(o.snaps) - 1; i >= 0 && from < 0; i-- {
 		path := filepath.Join(l.path, fileName(o.snaps[i], sufSnapshot))
 		if o.snaps[i] > l.end {
-			if err := l.fs.Remove(path); err != nil {
+			if err := l.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 			continue
@@ -483,7 +499,7 @@ func (o *opening) replay(from int64) error {
 				return err
 			}
 			if e.Magic == 2 && e.ProducerID >= 0 && e.Last >= from {
-				if err := o.replayBatch(seg, i, &e, b); err != nil {
+				if err := o.replayBatch(seg, &e, b); err != nil {
 					return err
 				}
 			}
@@ -492,7 +508,7 @@ func (o *opening) replay(from int64) error {
 	return nil
 }
 
-func (o *opening) replayBatch(seg *Segment, place int, e *batch.Entry, b []byte) error {
+func (o *opening) replayBatch(seg *Segment, e *batch.Entry, b []byte) error {
 	l := o.l
 	if !e.IsControl() {
 		l.producers.Add(e.ProducerID, e.ProducerEpoch, producer.Batch{
@@ -507,7 +523,7 @@ func (o *opening) replayBatch(seg *Segment, place int, e *batch.Entry, b []byte)
 		}
 	}
 	target := seg
-	if place < o.scanned { // its index was read from its file
+	if !seg.scanned { // its index was read from its file
 		target = &Segment{}
 	}
 	applyMarker(l.producers, target, b[:e.Size], l.records, o.nowMs)
@@ -522,6 +538,9 @@ func (o *opening) settle() error {
 	}
 	for i := o.scanned; i < len(l.segments); i++ {
 		seg := l.segments[i]
+		if !seg.scanned {
+			continue
+		}
 		if err := seg.file.Sync(); err != nil {
 			return err
 		}

@@ -45,6 +45,7 @@ type Segment struct {
 
 	refs      atomic.Int32 // spans in use; changed by the shard, read by the manager before it closes a removed log
 	condemned bool         // renamed to .deleted, or about to be
+	scanned   bool         // read wholly at the start: its indexes were made anew
 	settled   bool         // fsynced, with its indexes written and trimmed
 }
 
