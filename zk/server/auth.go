@@ -18,20 +18,23 @@ func (l *loop) auth(p *peer, xid int32, r *jute.Reader) {
 		return
 	}
 	code := jute.OK
-	switch scheme {
-	case "digest":
+	switch {
+	case credential == nil:
+		code = jute.AuthFailed
+	case scheme == "digest":
 		id := DigestID(string(credential))
 		if l.o.SuperDigest != "" && id == l.o.SuperDigest {
 			p.addID(jute.ID{Scheme: "super"})
 		}
 		p.addID(jute.ID{Scheme: "digest", ID: id})
-	case "ip":
+	case scheme == "ip":
 		p.addID(jute.ID{Scheme: "ip", ID: p.c.Remote.Addr().Unmap().String()})
 	default:
 		code = jute.AuthFailed
 	}
 	l.send(p, jute.AppendReplyHeader(l.begin(), xid, 0, code))
 	if code != jute.OK {
+		l.stats.authFailed++
 		p.state = ending
 		p.c.CloseAfterFlush(errAuthFailed)
 	}

@@ -197,7 +197,7 @@ func (l *loop) send(p *peer, b []byte) {
 func (l *loop) replyCode(p *peer, xid int32, code jute.Code, sinceMs int64) {
 	l.send(p, jute.AppendReplyHeader(l.begin(), xid, l.tree.Zxid, code))
 	l.stats.answered(l.nowMs - sinceMs)
-	p.stats.answered(l.nowMs-sinceMs, xid, l.tree.Zxid)
+	p.stats.answered(l.nowMs-sinceMs, l.nowMs, xid, l.tree.Zxid)
 }
 
 // notify delivers one event, unless its watcher may not read the node.

@@ -21,7 +21,7 @@ func (l *loop) answerRead(p *peer, xid, op int32, body []byte, sinceMs int64) {
 	}
 	l.send(p, b)
 	l.stats.answered(l.nowMs - sinceMs)
-	p.stats.answered(l.nowMs-sinceMs, xid, l.tree.Zxid)
+	p.stats.answered(l.nowMs-sinceMs, l.nowMs, xid, l.tree.Zxid)
 	p.stats.lastOp = opName(op)
 }
 
@@ -140,7 +140,7 @@ func (l *loop) setWatches(p *peer, op int32, r *jute.Reader, b []byte) ([]byte, 
 	if op == jute.OpSetWatches2 {
 		w.Persistent, w.Recursive = r.Strings(), r.Strings()
 	}
-	if r.Err() != nil {
+	if r.Err() != nil || w.Data == nil || w.Exist == nil || w.Children == nil || op == jute.OpSetWatches2 && (w.Persistent == nil || w.Recursive == nil) {
 		return nil, jute.MarshallingError
 	}
 	// The events are encoded in the loop's buffer, so the answer's header is kept aside.
@@ -152,14 +152,17 @@ func (l *loop) setWatches(p *peer, op int32, r *jute.Reader, b []byte) ([]byte, 
 	return append(l.begin()[:0], head...), jute.OK
 }
 
+// nullPath stands for the null path in the watch tables: Apache's take it as a key like any other. No node has it.
+const nullPath = "\x00"
+
 func (l *loop) addWatch(p *peer, r *jute.Reader, b []byte) ([]byte, jute.Code) {
 	path, null := r.Text()
 	mode := r.Int()
-	if r.Err() != nil || null {
+	if r.Err() != nil || mode != tree.AddPersistent && mode != tree.AddPersistentRecursive {
 		return nil, jute.MarshallingError
 	}
-	if mode != tree.AddPersistent && mode != tree.AddPersistentRecursive {
-		return nil, jute.BadArguments
+	if null {
+		path = nullPath
 	}
 	l.tree.AddWatch(path, p, mode)
 	return jute.AppendInt(b, 0), jute.OK
@@ -168,8 +171,11 @@ func (l *loop) addWatch(p *peer, r *jute.Reader, b []byte) ([]byte, jute.Code) {
 func (l *loop) watchType(p *peer, op int32, r *jute.Reader, b []byte) ([]byte, jute.Code) {
 	path, null := r.Text()
 	kind := r.Int()
-	if r.Err() != nil || null || kind < tree.WatchChildren || kind > tree.WatchAny {
+	if r.Err() != nil || kind < tree.WatchChildren || kind > tree.WatchBelow {
 		return nil, jute.MarshallingError
+	}
+	if null {
+		path = nullPath
 	}
 	found := false
 	if op == jute.OpCheckWatches {
@@ -215,27 +221,50 @@ func (l *loop) getAllChildrenNumber(p *peer, r *jute.Reader, b []byte) ([]byte, 
 	return jute.AppendInt(b, int32(l.tree.AllChildren(path))), jute.OK
 }
 
-// multiRead answers getData and getChildren, each for itself; all are parsed before the first is answered.
-func (l *loop) multiRead(p *peer, r *jute.Reader, b []byte) ([]byte, jute.Code) {
-	type one struct {
-		op    int32
-		path  string
-		watch bool
-	}
-	var ops []one
+// oneRead is an operation of a multiRead.
+type oneRead struct {
+	op    int32
+	path  string
+	null  bool
+	watch bool
+}
+
+// parseMultiRead reads the operations; false when they cannot be parsed or are of both kinds. Writes alone parse.
+func parseMultiRead(r *jute.Reader) (ops []oneRead, ok bool) {
+	reads := 0
 	for {
 		op, done, _ := r.MultiHeader()
-		if r.Err() == nil && done {
-			break
+		if r.Err() != nil {
+			return nil, false
 		}
-		path, null := r.Text()
-		o := one{op: op, path: path, watch: r.Bool()}
-		if r.Err() != nil || null || op != jute.OpGetData && op != jute.OpGetChildren {
-			return nil, jute.MarshallingError
+		if done {
+			return ops, reads == 0 || reads == len(ops)
+		}
+		o := oneRead{op: op}
+		if op == jute.OpGetData || op == jute.OpGetChildren {
+			o.path, o.null = r.Text()
+			o.watch = r.Bool()
+			reads++
+		} else if !tree.SkipWrite(op, r) {
+			return nil, false
 		}
 		ops = append(ops, o)
 	}
+}
+
+// multiRead answers getData and getChildren, each for itself. An operation that cannot be answered ends it with a
+// marshalling error, and with the results up to there.
+func (l *loop) multiRead(p *peer, r *jute.Reader, b []byte) ([]byte, jute.Code) {
+	ops, ok := parseMultiRead(r)
+	if !ok {
+		return nil, jute.MarshallingError
+	}
 	for _, o := range ops {
+		if o.null || o.op != jute.OpGetData && o.op != jute.OpGetChildren {
+			code := jute.MarshallingError
+			jute.PutInt(b[replyErrAt:], int32(code))
+			break
+		}
 		at := len(b)
 		out, code := l.readNode(p, o.op, o.path, o.watch, jute.AppendMultiHeader(b, o.op, false, 0))
 		if code == jute.OK {
@@ -247,6 +276,9 @@ func (l *loop) multiRead(p *peer, r *jute.Reader, b []byte) ([]byte, jute.Code) 
 	}
 	return jute.AppendMultiHeader(b, -1, true, -1), jute.OK
 }
+
+// replyErrAt is where the error code lies in an answer that begin has begun: behind the length, the xid and the zxid.
+const replyErrAt = 4 + 4 + 8
 
 // whoAmI lists the identities of the connection; a digest shows its user alone.
 func (l *loop) whoAmI(p *peer, b []byte) []byte {

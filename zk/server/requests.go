@@ -81,7 +81,7 @@ func (l *loop) answerWrite(p *peer, w *waiting, x *tree.Txn, res *tree.Result) {
 	}
 	l.send(p, b)
 	l.stats.answered(l.nowMs - w.ms)
-	p.stats.answered(l.nowMs-w.ms, w.xid, l.tree.Zxid)
+	p.stats.answered(l.nowMs-w.ms, l.nowMs, w.xid, l.tree.Zxid)
 	p.stats.lastOp = opName(w.op)
 	if w.op == jute.OpCloseSession {
 		p.c.CloseAfterFlush(errClosedByClient)

@@ -61,6 +61,7 @@ func (l *loop) resumeSession(p *peer, given []byte) {
 	if s == nil || s.Closing || !rightPassword(l.secret, id, given) {
 		b := jute.AppendConnectResponse(l.begin(), 0, 0, make([]byte, 16), p.connect.HasReadOnly, false)
 		l.send(p, b)
+		l.stats.refused++
 		p.state = ending
 		p.c.CloseAfterFlush(errRefused)
 		return

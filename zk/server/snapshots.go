@@ -64,6 +64,7 @@ func (l *loop) snapshotTurn() {
 func (l *loop) beginSnapshot() {
 	s := &l.snap
 	s.since, s.busy = 0, true
+	l.stats.snapshots++
 	s.now = txnlog.BeginSnapshot(l.tree, l.sessions.Timeouts())
 	// One place more than is used: the mark of the end never blocks the loop.
 	s.pieces = make(chan []byte, 9)

@@ -1,13 +1,20 @@
 package server
 
-import "github.com/pelton-broker/pelton/zk/jute"
+import (
+	"time"
+
+	"github.com/pelton-broker/pelton/zk/jute"
+)
 
 // stats are the server's counters, shown by four-letter words.
 type stats struct {
 	startMs        int64 // monotonic, of the last reset
 	received, sent uint64
 	outstanding    int
-	expired        uint64
+	expired        uint64 // sessions
+	refused        uint64 // connect requests for sessions that are gone, or with a wrong password
+	authFailed     uint64
+	snapshots      uint64
 	count          uint64 // requests answered
 	sumMs          uint64
 	minMs, maxMs   int64
@@ -40,12 +47,18 @@ type peerStats struct {
 	lastOp   string
 	lastXid  int32
 	lastZxid int64
-	lastMs   int64 // wall time of the last answer is not kept; how long it took is
+	lastMs   int64 // how long the last answer took
+	lastAtMs int64 // monotonic, when it was given
 }
 
-func (s *peerStats) answered(ms int64, xid int32, zxid int64) {
+func (s *peerStats) answered(ms, nowMs int64, xid int32, zxid int64) {
 	s.stats.answered(ms)
-	s.lastXid, s.lastZxid, s.lastMs = xid, zxid, ms
+	s.lastXid, s.lastZxid, s.lastMs, s.lastAtMs = xid, zxid, ms, nowMs
+}
+
+// javaDate prints a time as Java's Date does, in UTC.
+func javaDate(ms int64) string {
+	return time.UnixMilli(ms).UTC().Format("Mon Jan 02 15:04:05 UTC 2006")
 }
 
 // opName is ZooKeeper's four letters for an operation.

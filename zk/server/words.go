@@ -1,10 +1,16 @@
 package server
 
 import (
+	"fmt"
+	"sort"
 	"strings"
 
 	"github.com/pelton-broker/pelton/netpoll"
+	"github.com/pelton-broker/pelton/zk/tree"
 )
+
+// version is what words show: exporters and clients parse its shape, and go by the number.
+const version = "3.9.5-pelton, built on 2026-02-11 20:18 UTC"
 
 // words is the whitelist of four-letter words.
 type words struct {
@@ -28,30 +34,240 @@ func newWords(list string) words {
 // As a length every command would be beyond any limit.
 func (l *loop) OnRaw(c *netpoll.Conn, first []byte) bool {
 	word := string(first)
-	if !isWord(word) {
+	answer := l.wordFunc(word)
+	if answer == nil {
 		return false
 	}
 	p := c.User.(*peer)
 	p.state = ending
+	p.stats.received++
+	l.stats.received++
 	text := word + " is not executed because it is not in the whitelist.\n"
 	if l.words.all || l.words.some[word] {
-		text = l.word(word)
+		text = answer()
 	}
 	copy(c.Out().Append(len(text)), text)
 	c.CloseAfterFlush(errWord)
 	return true
 }
 
-func isWord(s string) bool {
-	return strings.Contains("|conf|cons|crst|dirs|dump|envi|gtmk|hash|isro|mntr|ruok|srst|srvr|stat|stmk|wchc|wchp|wchs|", "|"+s+"|")
-}
-
-func (l *loop) word(word string) string {
+// wordFunc is what answers a word, nil for what is none.
+func (l *loop) wordFunc(word string) func() string {
+	fixed := func(s string) func() string { return func() string { return s } }
 	switch word {
 	case "ruok":
-		return "imok"
+		return fixed("imok")
 	case "isro":
-		return "rw"
+		return fixed("rw")
+	case "gtmk":
+		return fixed("306")
+	case "stmk":
+		return fixed("")
+	case "srvr":
+		return l.wordServer
+	case "stat":
+		return func() string { return l.wordStat() }
+	case "srst":
+		return func() string { l.stats.reset(l.nowMs); return "Server stats reset.\n" }
+	case "crst":
+		return func() string { l.resetPeers(); return "Connection stats reset.\n" }
+	case "conf":
+		return l.wordConf
+	case "cons":
+		return func() string { return l.wordConnections(true) + "\n" }
+	case "dirs":
+		return l.wordDirs
+	case "dump":
+		return l.wordDump
+	case "envi":
+		return l.wordEnv
+	case "hash":
+		return fixed("")
+	case "mntr":
+		return l.wordMonitor
+	case "wchs":
+		return l.wordWatches
+	case "wchc":
+		return func() string { return l.wordWatchesBy(true) }
+	case "wchp":
+		return func() string { return l.wordWatchesBy(false) }
 	}
-	return ""
+	return nil
+}
+
+func (l *loop) resetPeers() {
+	for p := range l.peers {
+		p.stats.stats = stats{}
+	}
+}
+
+func (l *loop) wordServer() string {
+	return "Zookeeper version: " + version + "\n" + l.wordStats()
+}
+
+func (l *loop) wordStat() string {
+	return "Zookeeper version: " + version + "\nClients:\n" + l.wordConnections(false) + "\n" + l.wordStats()
+}
+
+func (l *loop) wordStats() string {
+	return fmt.Sprintf("Latency min/avg/max: %d/%s/%d\nReceived: %d\nSent: %d\nConnections: %d\nOutstanding: %d\nZxid: 0x%x\nMode: standalone\nNode count: %d\n",
+		l.stats.minMs, javaFloat(l.stats.avgMs()), l.stats.maxMs, l.stats.received, l.stats.sent, len(l.peers), l.stats.outstanding, l.tree.Zxid, l.tree.Count())
+}
+
+// javaFloat prints as Java does what was rounded to four places.
+func javaFloat(f float64) string {
+	s := strings.TrimRight(fmt.Sprintf("%.4f", f), "0")
+	if strings.HasSuffix(s, ".") {
+		s += "0"
+	}
+	return s
+}
+
+// sorted lists the peers by the age of their connections.
+func (l *loop) sorted() []*peer {
+	out := make([]*peer, 0, len(l.peers))
+	for p := range l.peers {
+		out = append(out, p)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].c.ID < out[j].c.ID })
+	return out
+}
+
+func (l *loop) wordConnections(long bool) string {
+	var b strings.Builder
+	for _, p := range l.sorted() {
+		ops := 0
+		if p.sess != nil {
+			ops = 1
+		}
+		fmt.Fprintf(&b, " /%s[%d](queued=%d,recved=%d,sent=%d", p.c.Remote, ops, len(p.queue)-p.head, p.stats.received, p.stats.sent)
+		if long && p.sess != nil {
+			fmt.Fprintf(&b, ",sid=0x%x,lop=%s,est=%d,to=%d,lcxid=0x%x,lzxid=0x%x,lresp=%d,llat=%d,minlat=%d,avglat=%d,maxlat=%d", uint64(p.sess.ID), p.stats.lastOp,
+				p.stats.sinceMs, p.sess.TimeoutMs, uint32(p.stats.lastXid), uint64(p.stats.lastZxid), p.stats.lastAtMs, p.stats.lastMs, p.stats.minMs, int64(p.stats.avgMs()), p.stats.maxMs)
+		}
+		b.WriteString(")\n")
+	}
+	return b.String()
+}
+
+func (l *loop) wordConf() string {
+	_, port, _ := strings.Cut(l.srv.Addr().String(), "]:")
+	if port == "" {
+		port = fmt.Sprint(l.srv.Addr().Port())
+	}
+	return fmt.Sprintf("clientPort=%s\nsecureClientPort=-1\ndataDir=%s\ndataDirSize=%d\ndataLogDir=%s\ndataLogSize=%d\ntickTime=%d\nmaxClientCnxns=%d\nminSessionTimeout=%d\nmaxSessionTimeout=%d\nclientPortListenBacklog=-1\nserverId=%d\n",
+		port, l.snap.dir, l.dirBytes(l.snap.dir), l.snap.logDir, l.dirBytes(l.snap.logDir), l.o.TickTimeMs, l.o.MaxClientCnxns, l.o.MinSessionTimeoutMs, l.o.MaxSessionTimeoutMs, l.o.ServerID)
+}
+
+// dirBytes is the size of the files in a directory: a few calls of the file system, only for whoever is on the whitelist.
+func (l *loop) dirBytes(dir string) int64 {
+	entries, err := l.o.FS.ReadDir(dir)
+	if err != nil {
+		return 0
+	}
+	total := int64(0)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && !e.IsDir() {
+			total += info.Size()
+		}
+	}
+	return total
+}
+
+func (l *loop) wordDirs() string {
+	return fmt.Sprintf("datadir_size: %d\nlogdir_size: %d\n", l.dirBytes(l.snap.dir), l.dirBytes(l.snap.logDir))
+}
+
+func (l *loop) wordDump() string {
+	var b strings.Builder
+	b.WriteString("SessionTracker dump:\n")
+	sets := 0
+	var lines strings.Builder
+	l.sessions.Buckets(func(ms int64, ids []int64) {
+		sets++
+		fmt.Fprintf(&lines, "%d expire at %s:\n", len(ids), javaDate(l.wallMs+ms-l.nowMs))
+		for _, id := range ids {
+			fmt.Fprintf(&lines, "\t0x%x\n", uint64(id))
+		}
+	})
+	fmt.Fprintf(&b, "Session Sets (%d)/(%d):\n%s", sets, l.sessions.Len(), lines.String())
+	owners := l.tree.Owners()
+	fmt.Fprintf(&b, "ephemeral nodes dump:\nSessions with Ephemerals (%d):\n", len(owners))
+	for _, id := range owners {
+		fmt.Fprintf(&b, "0x%x:\n", uint64(id))
+		for _, path := range l.tree.Ephemerals(id) {
+			fmt.Fprintf(&b, "\t%s\n", path)
+		}
+	}
+	fmt.Fprintf(&b, "Connections dump:\nConnections Sets (1)/(%d):\n%d expire at %s:\n", len(l.peers), len(l.peers), javaDate(l.wallMs+int64(l.o.TickTimeMs)))
+	for _, p := range l.sorted() {
+		id := int64(0)
+		if p.sess != nil {
+			id = p.sess.ID
+		}
+		fmt.Fprintf(&b, "\tip: /%s sessionId: 0x%x\n", p.c.Remote, uint64(id))
+	}
+	return b.String()
+}
+
+func (l *loop) wordEnv() string {
+	return "Environment:\nzookeeper.version=" + version + "\nhost.name=" + l.srv.Addr().Addr().String() + "\njava.version=none\njava.vendor=pelton\nos.name=Linux\n"
+}
+
+func (l *loop) wordWatches() string {
+	watchers, paths, watches := l.tree.WatchCounts()
+	return fmt.Sprintf("%d connections watching %d paths\nTotal watches:%d\n", watchers, paths, watches)
+}
+
+func (l *loop) wordWatchesBy(session bool) string {
+	by := map[string][]string{}
+	l.tree.EachWatch(func(path string, who tree.Watcher) {
+		p := who.(*peer)
+		key, value := path, fmt.Sprintf("0x%x", uint64(p.sess.ID))
+		if session {
+			key, value = value, key
+		}
+		by[key] = append(by[key], value)
+	})
+	keys := make([]string, 0, len(by))
+	for k := range by {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	var b strings.Builder
+	for _, k := range keys {
+		sort.Strings(by[k])
+		b.WriteString(k + "\n\t" + strings.Join(by[k], "\n\t") + "\n")
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+// wordMonitor has the names that exporters read; what is only inside Apache's own machinery is left out.
+func (l *loop) wordMonitor() string {
+	var b strings.Builder
+	put := func(name string, v any) { fmt.Fprintf(&b, "zk_%s\t%v\n", name, v) }
+	_, _, watches := l.tree.WatchCounts()
+	put("version", version)
+	put("server_state", "standalone")
+	put("ephemerals_count", l.tree.EphemeralCount())
+	put("num_alive_connections", len(l.peers))
+	put("avg_latency", javaFloat(l.stats.avgMs()))
+	put("outstanding_requests", l.stats.outstanding)
+	put("znode_count", l.tree.Count())
+	put("global_sessions", l.sessions.Len())
+	put("packets_sent", l.stats.sent)
+	put("packets_received", l.stats.received)
+	put("watch_count", watches)
+	put("min_latency", l.stats.minMs)
+	put("max_latency", l.stats.maxMs)
+	put("approximate_data_size", l.tree.ApproximateBytes())
+	put("local_sessions", 0)
+	put("uptime", l.nowMs-l.stats.startMs)
+	put("stale_sessions_expired", l.stats.expired)
+	put("connection_rejected", l.stats.refused)
+	put("auth_failed_count", l.stats.authFailed)
+	put("snap_count", l.stats.snapshots)
+	put("commit_count", l.tree.Zxid)
+	return b.String()
 }

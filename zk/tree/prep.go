@@ -130,6 +130,7 @@ type write struct {
 	ttlMs   int64
 	version int32
 	text    [3]string // reconfig: joining, leaving, new members
+	null    bool      // the path was null: Apache stumbles over it after the zxid is taken
 }
 
 func (w *write) parse(op int32, r *jute.Reader) error {
@@ -162,15 +163,16 @@ func (w *write) parse(op int32, r *jute.Reader) error {
 	if err := r.Err(); err != nil {
 		return fmt.Errorf("%w: %w", jute.MarshallingError, err)
 	}
-	if null {
-		return fmt.Errorf("%w: null path", jute.MarshallingError)
-	}
+	w.null = null
 	return nil
 }
 
 func (p *Prep) one(w *write, who *Caller, x *Txn) jute.Code {
 	if who.Gone && w.op != jute.OpDeleteContainer {
 		return jute.SessionExpired
+	}
+	if w.null && w.op != jute.OpSetData && w.op != jute.OpSetACL {
+		return jute.MarshallingError
 	}
 	switch w.op {
 	case jute.OpDelete, jute.OpDeleteContainer:
@@ -199,6 +201,9 @@ func (p *Prep) checkFlags(w *write) jute.Code {
 	given := w.ttlMs
 	if w.op != jute.OpCreateTTL {
 		given = -1
+	} else if !withTTL {
+		// With a negative time Apache takes it, and ends at applying it.
+		return jute.BadArguments
 	}
 	if withTTL && (given <= 0 || given > maxTTLMs) || !withTTL && given >= 0 {
 		return jute.BadArguments

@@ -24,6 +24,9 @@ func parseMulti(r *jute.Reader) ([]write, error) {
 		if err := w.parse(op, r); err != nil {
 			return nil, err
 		}
+		if w.null {
+			return nil, fmt.Errorf("%w: null path", jute.MarshallingError)
+		}
 		if isCreate(op) {
 			if w.flags < 0 || w.flags > jute.FlagPersistentSequentTTL {
 				return nil, fmt.Errorf("%w: create flags %d", jute.MarshallingError, w.flags)
@@ -101,4 +104,10 @@ func (p *Prep) CloseSession(x *Txn) {
 		}
 		p.put(x.Zxid, path, change{gone: true})
 	}
+}
+
+// SkipWrite reads past one write operation, as multiRead does with those that it refuses.
+func SkipWrite(op int32, r *jute.Reader) bool {
+	var w write
+	return op != jute.OpDeleteContainer && op != jute.OpSetACL && op != jute.OpReconfig && w.parse(op, r) == nil
 }

@@ -19,22 +19,32 @@ func (t *Tree) AddWatch(path string, who Watcher, mode int32) {
 	t.childWatches.add(path, who, lasting)
 }
 
+// kindModes are the modes that a kind of watch means in the data and in the child table.
+func kindModes(kind int32) (data, child mode) {
+	switch kind {
+	case WatchChildren:
+		return 0, standard
+	case WatchData:
+		return standard, 0
+	case WatchLasting:
+		return lasting, lasting
+	case WatchBelow:
+		return recursive, 0
+	}
+	return standard | lasting | recursive, standard | lasting | recursive
+}
+
 // HasWatch says whether who has a watch of that kind on path.
 func (t *Tree) HasWatch(path string, who Watcher, kind int32) bool {
-	return kind != WatchData && t.childWatches.has(path, who) || kind != WatchChildren && t.dataWatches.has(path, who)
+	data, child := kindModes(kind)
+	return t.dataWatches.has(path, who, data) || t.childWatches.has(path, who, child)
 }
 
 // RemoveWatch takes the watches of that kind on path from who; false when there was none.
 func (t *Tree) RemoveWatch(path string, who Watcher, kind int32) bool {
-	all := standard | lasting | recursive
-	found := false
-	if kind != WatchData {
-		found = t.childWatches.remove(path, who, all)
-	}
-	if kind != WatchChildren {
-		found = t.dataWatches.remove(path, who, all) || found
-	}
-	return found
+	data, child := kindModes(kind)
+	found := t.dataWatches.remove(path, who, data)
+	return t.childWatches.remove(path, who, child) || found
 }
 
 // RemoveWatcher forgets all watches of who.

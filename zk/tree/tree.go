@@ -376,13 +376,20 @@ func (t *Tree) AllChildren(path string) int {
 	if path == "/" {
 		return len(t.nodes) - 1
 	}
-	n := t.Get(path)
+	if path == "" {
+		return len(t.nodes) // Apache counts the root's second name, "/", too
+	}
+	return t.below(path)
+}
+
+func (t *Tree) below(path string) int {
+	n := t.nodes[path]
 	if n == nil {
 		return 0
 	}
 	total := 0
 	for name := range n.children {
-		total += 1 + t.AllChildren(path+"/"+name)
+		total += 1 + t.below(path+"/"+name)
 	}
 	return total
 }

@@ -25,6 +25,8 @@ const (
 	WatchChildren int32 = 1
 	WatchData     int32 = 2
 	WatchAny      int32 = 3
+	WatchLasting  int32 = 4
+	WatchBelow    int32 = 5
 )
 
 // watchTable is one of the two tables, that of data watches (exists included) or of child watches.
@@ -61,7 +63,7 @@ func (w *watchTable) add(path string, who Watcher, m mode) {
 	paths[path] = struct{}{}
 }
 
-func (w *watchTable) has(path string, who Watcher) bool { return w.byPath[path][who] != 0 }
+func (w *watchTable) has(path string, who Watcher, m mode) bool { return w.byPath[path][who]&m != 0 }
 
 // remove takes away modes and says whether there was any of them.
 func (w *watchTable) remove(path string, who Watcher, m mode) bool {
