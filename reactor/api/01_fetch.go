@@ -161,7 +161,7 @@ func (f *fetch) spread() {
 	}
 }
 
-// oneHome notes that an ask has come back and decides once all have.
+// oneHome notes that an ask has come back and decides once all have. The others are called home: what one brought may be enough.
 func (f *fetch) oneHome() {
 	if f.away--; f.away > 0 {
 		if f.waited || f.expired {
@@ -169,6 +169,11 @@ func (f *fetch) oneHome() {
 		}
 		return
 	}
+	f.allHome()
+}
+
+// allHome answers, or waits on.
+func (f *fetch) allHome() {
 	if f.sent {
 		f.maybeFree()
 		return
@@ -192,26 +197,36 @@ func b2i(b bool) int64 {
 	return 0
 }
 
-// wait sends the asks back to their owners until one has missing more bytes.
+// wait sends the asks back to their owners until one has missing more bytes. With nothing hosted here only the timer ends it.
 func (f *fetch) wait(missing int64) {
 	f.waited = true
+	owners := 0
 	for _, a := range f.asks {
 		if a != nil && len(a.parts) > 0 {
-			f.away++
+			owners++
 		}
 	}
-	if f.away == 0 {
-		f.waited = true // nothing is hosted here: only the timer ends this
+	if owners == 0 {
 		return
 	}
-	f.away++
+	if owners > 1 {
+		missing = 1 // no owner sees what the others get: each tells of its first new record, and the sum is taken here
+	}
+	f.away = owners + 1 // one for this function
 	for _, a := range f.asks {
 		if a != nil && len(a.parts) > 0 {
 			a.want = a.bytes() + missing
 			a.depart()
 		}
 	}
-	f.oneHome()
+	f.away--
+	switch f.away {
+	case owners:
+	case 0:
+		f.allHome()
+	default: // one of this shard has come home before the others had left
+		f.recallAll()
+	}
 }
 
 // expire ends the wait at the request's max wait.

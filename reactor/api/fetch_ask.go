@@ -39,11 +39,13 @@ type ask struct {
 type recall struct {
 	ask   *ask
 	onWay bool
+	// again: the ask was called while an earlier call's echo was still on the way, so that call must be repeated.
+	again bool
 }
 
 // depart sends the ask to its owner.
 func (a *ask) depart() {
-	a.out, a.back = true, false
+	a.out, a.back, a.recall.again = true, false, false
 	if a.owner == a.f.local.shard {
 		a.arrive(a.f.local)
 		return
@@ -60,10 +62,12 @@ func (a *ask) callHome() {
 		a.giveUp(a.f.local)
 		return
 	}
-	if !a.recall.onWay {
-		a.recall.onWay = true
-		a.f.local.shard.Send(a.owner, &a.recall)
+	if a.recall.onWay {
+		a.recall.again = true
+		return
 	}
+	a.recall.onWay = true
+	a.f.local.shard.Send(a.owner, &a.recall)
 }
 
 // Deliver implements reactor.Message: on the owner's shard first, then its echo at home, which
@@ -71,8 +75,12 @@ func (a *ask) callHome() {
 func (r *recall) Deliver(s *reactor.Shard) {
 	home := r.ask.f.local.shard
 	if s == home {
-		r.onWay = false
-		if r.ask.f.sent {
+		again := r.again && r.ask.out
+		r.onWay, r.again = false, false
+		switch {
+		case again:
+			r.ask.callHome()
+		case r.ask.f.sent:
 			r.ask.f.maybeFree()
 		}
 		return
@@ -81,13 +89,14 @@ func (r *recall) Deliver(s *reactor.Shard) {
 	s.Reply(home, r)
 }
 
+// giveUp ends the wait on the owner's shard. What the ask had found was released when the wait began, so it reads once more.
 func (a *ask) giveUp(l *Local) {
+	a.recalled = true // it may be on its way here, or reading
 	if a.waiting {
 		a.leave(l)
-		a.finish(l)
-		return
+		a.nextPart = 0
+		a.read(l)
 	}
-	a.recalled = true // it may be on its way here, or reading
 }
 
 // Deliver implements reactor.Message.

@@ -168,9 +168,23 @@ func (n *node) restart(t *testing.T) {
 	}
 }
 
-// unique makes a topic or group name of the test's own.
+// runs numbers the tests of this process, so that one that runs again does not find what it made before.
+var runs struct {
+	mu sync.Mutex
+	of map[*testing.T]int
+}
+
+// unique is a topic or group name of the test's own, the same each time the test asks.
 func unique(t *testing.T) string {
-	return strings.ToLower(strings.NewReplacer("/", "-", "_", "-", "#", "-").Replace(t.Name())) + "-" + run
+	runs.mu.Lock()
+	defer runs.mu.Unlock()
+	if runs.of == nil {
+		runs.of = map[*testing.T]int{}
+	}
+	if _, ok := runs.of[t]; !ok {
+		runs.of[t] = len(runs.of)
+	}
+	return fmt.Sprintf("%s-%s-%d", strings.ToLower(strings.NewReplacer("/", "-", "_", "-", "#", "-").Replace(t.Name())), run, runs.of[t])
 }
 
 // eventually asks again and again until what it waits for is there; each try is a round trip to the broker.
