@@ -20,17 +20,18 @@ func (tp TopicPartition) String() string { return fmt.Sprintf("%s-%d", tp.Topic,
 
 // Log is one partition. All methods but those that say otherwise run on the shard that it is bound to.
 type Log struct {
-	tp      TopicPartition
-	topicID [16]byte
-	home    *Dir
-	path    string
-	fs      disk.FS
-	disk    disk.Disk
-	opt     Options
-	nowMs   int64
-	closed  bool
-	opened  int64 // end when it was opened
-	dirty   bool  // files are not as a clean stop leaves them, whatever is appended
+	tp       TopicPartition
+	topicID  [16]byte
+	home     *Dir
+	path     string
+	fs       disk.FS
+	disk     disk.Disk
+	opt      Options
+	nowMs    int64
+	closed   bool
+	opened   int64 // end when it was opened
+	cutBytes int64 // taken off the end when it was opened
+	dirty    bool  // files are not as a clean stop leaves them, whatever is appended
 
 	segments []*Segment // by base offset; the last one is active
 	doomed   []doomed   // removed from the log, their files not yet
@@ -145,6 +146,10 @@ func (l *Log) Offline() error {
 	}
 	return l.home.Offline()
 }
+
+// CutBytes is how much of a torn end was taken off when the log was opened: offsets that somebody may have seen will be given again, so
+// its leader should begin a new epoch. Any thread.
+func (l *Log) CutBytes() int64 { return l.cutBytes }
 
 // Fail takes the log's directory offline: an I/O error that the host met, such as sendfile's.
 func (l *Log) Fail(err error) { l.home.fail(err) }

@@ -320,8 +320,18 @@ func TestLogLookupTime(t *testing.T) {
 			t.Errorf("time %d: offset %d time %d %v, want %v", ts, o, at, err, want)
 		}
 	}
-	if o, ts, epoch, _, _ := l.MaxTimestamp(); o != 3 || ts != 8 || epoch != 3 {
-		t.Fatalf("max: %d %d %d", o, ts, epoch)
+	check := func() {
+		t.Helper()
+		if o, ts, epoch, need, err := l.MaxTimestamp(); o != 3 || ts != 8 || epoch != 3 {
+			t.Fatalf("max: %d %d %d %v %v", o, ts, epoch, need, err)
+		}
+	}
+	check()
+	for _, end := range []func(){w.stop, w.stop, w.crash} {
+		end()
+		w.start()
+		l = w.log("t")
+		check()
 	}
 }
 

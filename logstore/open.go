@@ -15,23 +15,20 @@ var ErrTopicID = errors.New("logstore: the directory belongs to a topic with ano
 // Open opens a partition's log, or makes it in the directory with the fewest. After an unclean stop the part beyond the recovery point is
 // scanned, cut to its last whole batch, and synced. The log is not bound to a disk yet. Opening an open one returns the same log.
 func (m *Manager) Open(tp TopicPartition, topicID [16]byte, o Options) (*Log, error) {
-	m.mu.Lock()
-	l, d := m.mu.logs[tp], m.mu.found[tp]
-	m.mu.Unlock()
-	if l != nil {
-		return l, nil
-	}
-	isNew := d == nil
-	if isNew {
-		if d = m.emptiest(); d == nil {
-			return nil, ErrNoDir
-		}
+	l, d, isNew, err := m.place(tp)
+	if l != nil || err != nil {
+		return l, err
 	}
 	if d.Offline() != nil {
 		return nil, ErrOffline
 	}
-	l, err := m.load(d, tp, topicID, o.withDefaults(), isNew)
+	l, err = m.load(d, tp, topicID, o.withDefaults(), isNew)
 	if err != nil {
+		if isNew {
+			m.mu.Lock()
+			delete(m.mu.found, tp)
+			m.mu.Unlock()
+		}
 		if isIO(err) {
 			d.fail(err)
 		}
@@ -46,19 +43,28 @@ func (m *Manager) Open(tp TopicPartition, topicID [16]byte, o Options) (*Log, er
 	return l, nil
 }
 
-// emptiest is the online directory with the fewest partitions; nil when none is online.
-func (m *Manager) emptiest() *Dir {
-	var best *Dir
-	fewest := 0
-	for _, d := range m.dirs {
-		if d.Offline() != nil {
-			continue
-		}
-		if n := m.logsIn(d); best == nil || n < fewest {
-			best, fewest = d, n
+// place finds a partition's log or directory, and takes a place in the directory with the fewest for a new one, so that many that are
+// opened at once spread out.
+func (m *Manager) place(tp TopicPartition) (l *Log, d *Dir, isNew bool, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if l, d = m.mu.logs[tp], m.mu.found[tp]; d != nil {
+		return l, d, false, nil
+	}
+	count := map[*Dir]int{}
+	for _, x := range m.mu.found {
+		count[x]++
+	}
+	for _, x := range m.dirs {
+		if x.Offline() == nil && (d == nil || count[x] < count[d]) {
+			d = x
 		}
 	}
-	return best
+	if d == nil {
+		return nil, nil, false, ErrNoDir
+	}
+	m.mu.found[tp] = d
+	return nil, d, true, nil
 }
 
 // load reads or makes one log.
@@ -97,7 +103,7 @@ func (m *Manager) load(d *Dir, tp TopicPartition, topicID [16]byte, o Options, i
 		m.opt.Log.Warn("cut the end of a log to its last whole batch", "tp", tp.String(), "dir", op.cutAt.Path, "offset", l.end,
 			"bytes", op.cutBytes, "err", op.cutAt.Error())
 	}
-	l.opened = l.end
+	l.opened, l.cutBytes = l.end, op.cutBytes
 	l.publish()
 	return l, nil
 }
