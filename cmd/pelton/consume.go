@@ -116,6 +116,7 @@ func (v *consuming) revoked(_ context.Context, _ *kgo.Client, gone map[string][]
 }
 
 func (v *consuming) run(ctx context.Context) (err error) {
+	defer relaxCollector()()
 	opts, err := v.options()
 	if err != nil {
 		return err

@@ -109,3 +109,13 @@ func TestEmptyBatchesMoveTheEnd(t *testing.T) {
 		t.Error("half a header counts as a batch")
 	}
 }
+
+func FuzzEmptyBatches(f *testing.F) {
+	f.Add(append(emptyBatch(10, 4, 0), emptyBatch(15, 0, 3)...))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if _, empty := onlyEmptyBatches(b); empty && len(b) < 61 {
+			t.Fatal("less than a header counts as a batch")
+		}
+	})
+}

@@ -40,9 +40,6 @@ func (l *lineReader) next() ([]byte, error) {
 	}
 }
 
-// buffered reports whether a whole line is at hand without reading.
-func (l *lineReader) buffered() bool { return bytes.IndexByte(l.block, '\n') >= 0 }
-
 // fill reads once behind the bytes at hand, in a new block when the old one has no room.
 func (l *lineReader) fill() {
 	if len(l.room) == 0 {

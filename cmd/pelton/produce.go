@@ -112,6 +112,7 @@ func (p *producing) options() ([]kgo.Opt, error) {
 }
 
 func (p *producing) run(ctx context.Context) error {
+	defer relaxCollector()()
 	opts, err := p.options()
 	if err != nil {
 		return err

@@ -309,3 +309,28 @@ func TestDescribeWithoutNamesMeansAll(t *testing.T) {
 		t.Errorf("null %d, empty %d, one %d", all, none, one)
 	}
 }
+
+func FuzzLoad(f *testing.F) {
+	f.Add([]byte("listeners=PLAINTEXT://:9092,SSL://[::1]:1\nlog.retention.ms=5\nzk.connect=x\nhost.name=\n"), "retention.ms", "5")
+	f.Add([]byte("log.cleaner.threads=0\nmax.connections.per.ip.overrides=a:1,b\n"), "cleanup.policy", ",")
+	f.Add([]byte("inter.broker.protocol.version=2.8-IV1"), "leader.replication.throttled.replicas", ":")
+	f.Fuzz(func(t *testing.T, text []byte, key, value string) {
+		file, err := ParseProperties(text)
+		if err != nil {
+			return
+		}
+		b, _, err := Load(file, nil, nil)
+		if err != nil {
+			if strings.ContainsAny(err.Error(), "\n") && !strings.ContainsAny(string(text), "\\\n\r") {
+				t.Fatalf("the refusal has several lines: %q", err)
+			}
+			return
+		}
+		b.DescribeBroker(nil)
+		set := map[string]string{key: value}
+		if b.ValidateTopic(set) == nil && len(b.Topic(set).Warnings) != 0 {
+			t.Fatalf("%v passes the check and is not used", set)
+		}
+		b.Topic(set).Describe(nil)
+	})
+}
