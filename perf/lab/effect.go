@@ -19,6 +19,10 @@ func (e Effect) Shown() bool { return e.Low > 0 || e.High < 0 }
 
 const bootstrapDraws = 2000
 
+// minPairs is the fewest pairs from which an interval is made: with two or three most draws have no
+// spread of their own, and the interval is wild or empty.
+const minPairs = 5
+
 // effectOf compares b with a, measured in pairs that differ in nothing else. Ratios are taken as
 // logarithms, so that twice and half are as far from one; the interval is a studentised bootstrap
 // over the pairs, which holds its promise from about eight pairs on where a plain one is too narrow.
@@ -31,8 +35,8 @@ func effectOf(a, b []float64, rng *rand.Rand) (Effect, error) {
 		}
 		logs = append(logs, math.Log(b[i]/a[i]))
 	}
-	if n < 2 {
-		return Effect{}, fmt.Errorf("lab: %d pairs are too few for an interval", n)
+	if n < minPairs {
+		return Effect{}, fmt.Errorf("lab: %d pairs are too few for an interval, %d are wanted", n, minPairs)
 	}
 	mean, se := meanError(logs)
 	if se == 0 {

@@ -62,10 +62,10 @@ func TestEffectIntervalKeepsItsPromise(t *testing.T) {
 
 func TestEffectRefusesWhatHasNoRatio(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
-	if _, err := effectOf([]float64{1, 0}, []float64{1, 2}, rng); err == nil {
+	if _, err := effectOf([]float64{1, 0, 1, 1, 1}, []float64{1, 2, 1, 1, 1}, rng); err == nil {
 		t.Fatal("a zero has no ratio")
 	}
-	if _, err := effectOf([]float64{1}, []float64{1}, rng); err == nil {
-		t.Fatal("one pair has no interval")
+	if _, err := effectOf([]float64{1, 2, 3, 4}, []float64{1, 3, 3, 5}, rng); err == nil {
+		t.Fatal("four pairs make no interval")
 	}
 }

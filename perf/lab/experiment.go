@@ -97,7 +97,7 @@ func (e *Experiment) parse(n *yaml.Node) error {
 		"workload":    e.workload,
 		"broker":      e.broker,
 		"knobs":       e.knobs,
-		"repetitions": e.number(&e.Repetitions, 2, maxRepetitions),
+		"repetitions": e.number(&e.Repetitions, minPairs, maxRepetitions),
 		"warmups":     e.number(&e.Warmups, 0, 10),
 		"seed":        func(n *yaml.Node) error { return n.Decode(&e.Seed) },
 		"metrics": func(n *yaml.Node) error {
@@ -111,6 +111,15 @@ func (e *Experiment) parse(n *yaml.Node) error {
 			return nil
 		},
 	})
+}
+
+// SetRepetitions overrides what the file says.
+func (e *Experiment) SetRepetitions(n int) error {
+	if n < minPairs || n > maxRepetitions {
+		return fmt.Errorf("%w %s: %d repetitions: from %d to %d", ErrExperiment, e.File, n, minPairs, maxRepetitions)
+	}
+	e.Repetitions = n
+	return nil
 }
 
 func (e *Experiment) bad(n *yaml.Node, format string, args ...any) error {

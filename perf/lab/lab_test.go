@@ -222,7 +222,7 @@ func TestParseNamesFileLineKeyAndChoices(t *testing.T) {
 		{"name: x\nworkload:\n  recordsize: 5\n", `x.yaml:3: workload key "recordsize": one of acks`},
 		{"name: x\nworkload:\n  acks: 7\n", `x.yaml:3: workload acks: load: option acks "7": 0, 1 or all`},
 		{"name: x\nworkload: {mode: fly}\n", `workload mode "fly": produce or latency`},
-		{"name: x\nrepetitions: 1\n", `x.yaml:2: "1": a number from 2 to 1000`},
+		{"name: x\nrepetitions: 1\n", `x.yaml:2: "1": a number from 5 to 1000`},
 		{"name: x\nmetrics: [speed]\n", `metric "speed": one of cpu_s_per_gb`},
 		{"name: x\n", "at least one"},
 		{"knobs: [{broker: a, values: [1, 2]}]\n", "name: is missing"},
@@ -238,6 +238,16 @@ func TestParseNamesFileLineKeyAndChoices(t *testing.T) {
 		if _, err := Parse("x.yaml", []byte(c.text)); !errors.Is(err, ErrExperiment) || !strings.Contains(fmt.Sprint(err), c.want) {
 			t.Errorf("%q:\n got %v\nwant %s", c.text, err, c.want)
 		}
+	}
+}
+
+func TestSetRepetitionsKeepsTheBounds(t *testing.T) {
+	e := parsed(t, twoKnobs)
+	if err := e.SetRepetitions(2); !errors.Is(err, ErrExperiment) || e.Repetitions != 10 {
+		t.Fatalf("%v, %d", err, e.Repetitions)
+	}
+	if err := e.SetRepetitions(5); err != nil || e.Repetitions != 5 {
+		t.Fatalf("%v, %d", err, e.Repetitions)
 	}
 }
 
