@@ -23,7 +23,7 @@ func WriteMarkdown(w io.Writer) {
 		if r.Broker != "" {
 			broker = "`" + r.Broker + "`"
 		}
-		fmt.Fprintf(w, "| `%s` | %s | %s | %s | %s | %s |\n", r.Name, kindWithUnit(r), cell(r.shown()), allowed(r), broker, cell(r.Doc))
+		fmt.Fprintf(w, "| `%s` | %s | %s | %s | %s | %s |\n", r.Name, kindWithUnit(r), cell(r.shown()), allowed(r), broker, topicDoc(r))
 	}
 	fmt.Fprint(w, "\n## Read, shown and without effect\n\nSetting one of these is a warning.\n\n| key | kind | default | meaning |\n|---|---|---|---|\n")
 	for _, r := range inert {
@@ -37,6 +37,14 @@ func WriteMarkdown(w io.Writer) {
 		}
 		fmt.Fprintf(w, "| `%s` | %s | %s |\n", r.Name, as, cell(r.Doc))
 	}
+}
+
+// topicDoc says of a topic key that is kept and shown only.
+func topicDoc(r Row) string {
+	if r.Effect == Inert {
+		return cell(r.Doc) + " *No effect in this version.*"
+	}
+	return cell(r.Doc)
 }
 
 func split(rows []Row) (acts, inert, old []Row) {

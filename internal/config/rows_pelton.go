@@ -12,18 +12,18 @@ func peltonRows() []Row {
 		{Name: "pelton.uring.entries", Kind: Int, Default: "1024", Valid: between(8, 32768), Doc: "Entries of each shard's ring."},
 		{Name: "pelton.uring.sqpoll", Kind: Bool, Default: "false", Doc: "Whether a kernel thread polls the ring. It takes a core of its own."},
 		{Name: "pelton.pin", Kind: Bool, Default: "true", Doc: "Whether each shard's thread is bound to its core."},
-		{Name: "pelton.connection.migration", Kind: Bool, Default: "false", Doc: "Whether a connection moves to the shard that its requests go to."},
+		{Name: "pelton.connection.migration", Kind: Bool, Default: "false", Effect: Inert, Doc: "Whether a connection moves to the shard that its requests go to."},
 		{Name: "pelton.request.memory.bytes", Kind: Long, Default: "268435456", Valid: atLeast(1 << 20), Doc: "Memory for requests in flight, all shards together. At the limit the broker stops reading."},
 		{Name: "pelton.decompressed.max.bytes", Kind: Long, Default: "134217728", Valid: atLeast(1 << 16), Doc: "Largest size that one batch may unpack to."},
 		{Name: "pelton.validation.workers", Kind: Int, Default: "0", Valid: between(0, 1024), Doc: "Workers that check compressed batches off the shards. 0: as many as shards."},
 		{Name: "pelton.slow.turn.ms", Kind: Int, Default: "50", Valid: atLeast(1), Doc: "A shard's turn longer than this is counted and its stack is logged."},
 		{Name: "pelton.slow.reader.ms", Kind: Long, Default: "60000", Valid: atLeast(0), Doc: "A client that takes nothing of a waiting answer for this long is closed. 0: never."},
 		{Name: "pelton.net.busy.poll.us", Kind: Int, Default: "0", Valid: between(0, 1000000), Doc: "SO_BUSY_POLL of a connection."},
-		{Name: "pelton.net.rcvlowat.bytes", Kind: Int, Default: "0", Valid: atLeast(0), Doc: "SO_RCVLOWAT while the rest of a large frame is awaited. 0: off."},
+		{Name: "pelton.net.rcvlowat.bytes", Kind: Int, Default: "0", Valid: atLeast(0), Effect: Inert, Doc: "SO_RCVLOWAT while the rest of a large frame is awaited. 0: off."},
 		{Name: "pelton.net.congestion", Kind: String, Default: "", Doc: "TCP congestion control of a connection. Empty: the system's."},
 		{Name: "pelton.zookeeper.listen", Kind: String, Default: "127.0.0.1:2181", Doc: "host:port of the embedded coordination server, used when zookeeper.connect is not set. off: in process only."},
 		{Name: "pelton.zookeeper.data.dir", Kind: String, Default: None, Doc: "Directory of the embedded coordination server. Not set: zookeeper beside the first log directory."},
-		{Name: "pelton.log.adopt", Kind: Bool, Default: "false", Doc: "Take over log directories that carry another cluster's or broker's identity, instead of refusing to start."},
+		{Name: "pelton.log.adopt", Kind: Bool, Default: "false", Effect: Inert, Doc: "Take over log directories that carry another cluster's or broker's identity, instead of refusing to start."},
 	}
 }
 

@@ -25,7 +25,7 @@ func bans() []ban {
 		{"time", "^(After|AfterFunc|NewTicker|NewTimer)$", with("internal/clock", "internal/task", "zk/...", "controller/run", "reactor"), "use a timer of the shard's wheel"},
 		{"math/rand", ".", with("internal/clock"), "take the randomness through the constructor"},
 		{"math/rand/v2", ".", with("internal/clock"), "take the randomness through the constructor"},
-		{"os", "^(Open|OpenFile|OpenRoot|Create|CreateTemp|ReadFile|WriteFile|Mkdir|MkdirAll|MkdirTemp|Remove|RemoveAll|Rename|ReadDir|Stat|Lstat|Truncate|Link|Symlink)$", with("internal/disk"), "go through disk.FS"},
+		{"os", "^(Open|OpenFile|OpenRoot|Create|CreateTemp|ReadFile|WriteFile|Mkdir|MkdirAll|MkdirTemp|Remove|RemoveAll|Rename|ReadDir|Stat|Lstat|Truncate|Link|Symlink)$", with("internal/disk", "internal/uring/mounts"), "go through disk.FS"},
 		{"os", "^Exit$", []string{"cmd/...", "benchmarks/...", "internal/tools/..."}, "return an error"},
 		{"fmt", "^(Print|Printf|Println)$", []string{"benchmarks/...", "internal/tools/..."}, "print to the writer that was handed in"},
 		{"log/slog", "^(Debug|Info|Warn|Error|Default|SetDefault)(Context)?$", nil, "use the logger that was handed in"},
