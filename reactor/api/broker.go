@@ -209,6 +209,7 @@ func (b *Broker) onSlow(s *Session, f netpoll.Frame, h wire.Header, body *wire.R
 	if err := b.pool.Do(func() { row.Handle(b, r) }); err != nil {
 		s.conn.Close(err)
 	}
+	s.local.shard.WokeGoroutine()
 }
 
 // refuse closes a connection whose request cannot be answered, with one line that says why.
@@ -267,4 +268,5 @@ func (b *Broker) ToPool(r *Request, fn func()) {
 	if err := b.pool.Do(fn); err != nil {
 		r.session.conn.Close(err)
 	}
+	r.home.WokeGoroutine()
 }

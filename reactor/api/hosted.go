@@ -36,8 +36,8 @@ type Hosted struct {
 	waiters []*ask
 	// appended counts bytes ever appended; waiters measure min bytes by it.
 	appended int64
-	// working: a blocking job of the log runs off the shard.
-	working bool
+	// left is closed when a partition that is gone has ended its last write and its last job.
+	left chan struct{}
 }
 
 // touch puts the partition on the list of those whose log gets a Turn when the shard's turn ends.
@@ -76,12 +76,12 @@ func (l *Local) drain(h *Hosted) {
 	if done {
 		l.wakeWaiters(h)
 	}
-	if h.working {
+	if h.gone && h.Log.Pending() == 0 {
+		l.finishLeave(h)
 		return
 	}
-	if w := h.Log.TakeWork(); w != nil {
-		h.working = true
-		l.broker.runWork(h, w)
+	for w := h.Log.TakeWork(); w != nil; w = h.Log.TakeWork() {
+		l.broker.runWork(l, h, w)
 	}
 }
 
@@ -91,14 +91,13 @@ type appendOwner interface {
 }
 
 // runWork carries a log's blocking job out off the shards and applies it back on the owner.
-func (b *Broker) runWork(h *Hosted, w logstore.Work) {
-	err := b.work.Do(func() {
+func (b *Broker) runWork(l *Local, h *Hosted, w logstore.Work) {
+	// An error means that the broker is stopping: nothing will be appended any more.
+	_ = b.work.Do(func() {
 		w.Run()
 		h.shard.Post(&workDone{host: h, work: w})
 	})
-	if err != nil { // the broker is stopping: nothing will be appended any more
-		h.working = false
-	}
+	l.shard.WokeGoroutine()
 }
 
 type workDone struct {
@@ -108,8 +107,16 @@ type workDone struct {
 
 // Deliver implements reactor.Message on the owner's shard.
 func (w *workDone) Deliver(s *reactor.Shard) {
-	l := localOf(s)
-	w.host.working = false
 	w.work.Apply()
-	l.touch(w.host)
+	localOf(s).touch(w.host)
+}
+
+// finishLeave lets go of a partition that the cluster has taken away, once no write and no job of its log is under way: its
+// directory is renamed next.
+func (l *Local) finishLeave(h *Hosted) {
+	if h.left != nil && h.Log.WorkOut() == 0 {
+		delete(l.hosts, h.Log)
+		close(h.left)
+		h.left = nil
+	}
 }

@@ -112,6 +112,7 @@ func (p *produce) checkElsewhere() bool {
 	if err != nil {
 		return false
 	}
+	p.local.shard.WokeGoroutine()
 	p.hold()
 	return true
 }

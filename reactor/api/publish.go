@@ -185,9 +185,8 @@ type leaveHost struct {
 // Deliver implements reactor.Message.
 func (m *leaveHost) Deliver(s *reactor.Shard) {
 	l, h := localOf(s), m.host
-	h.gone = true
+	h.gone, h.left = true, m.done
 	l.wakeAll(h)
 	l.resign(h)
-	delete(l.hosts, h.Log)
-	close(m.done)
+	l.touch(h) // what is queued or under way still ends
 }
