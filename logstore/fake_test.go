@@ -95,16 +95,17 @@ func (d *fakeDisk) Cached(f *disk.File, _, _ int64) bool { return !d.cold[f.Fd()
 
 // world is one log directory, its manager, and one log on a fake shard.
 type world struct {
-	t    testing.TB
-	dirs []string
-	clk  *clock.Manual
-	disk disk.Disk
-	fake *fakeDisk
-	m    *Manager
-	opt  Options
-	logs map[string]*Log
-	ops  []*disk.Op
-	off  []error
+	t     testing.TB
+	dirs  []string
+	clk   *clock.Manual
+	disk  disk.Disk
+	fake  *fakeDisk
+	m     *Manager
+	opt   Options
+	logs  map[string]*Log
+	ops   []*disk.Op
+	off   []error
+	anyID bool // take broker, cluster and topic ids from the files
 }
 
 func newWorld(t testing.TB, o Options) *world {
@@ -116,10 +117,12 @@ func newWorld(t testing.TB, o Options) *world {
 
 func (w *world) start() {
 	w.t.Helper()
-	m, err := OpenManager(ManagerOptions{
-		Dirs: w.dirs, FS: disk.OS(), Clock: w.clk, BrokerID: 0, ClusterID: "c",
-		OnDirOffline: func(_ string, err error) { w.off = append(w.off, err) },
-	})
+	o := ManagerOptions{Dirs: w.dirs, FS: disk.OS(), Clock: w.clk, BrokerID: 0, ClusterID: "c"}
+	if w.anyID {
+		o.BrokerID, o.ClusterID = -1, ""
+	}
+	o.OnDirOffline = func(_ string, err error) { w.off = append(w.off, err) }
+	m, err := OpenManager(o)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -154,7 +157,11 @@ func (w *world) open(topic string) (*Log, error) {
 	if l := w.logs[topic]; l != nil {
 		return l, nil
 	}
-	l, err := w.m.Open(TopicPartition{topic, 0}, [16]byte{1}, w.opt)
+	id := [16]byte{1}
+	if w.anyID {
+		id = [16]byte{}
+	}
+	l, err := w.m.Open(TopicPartition{topic, 0}, id, w.opt)
 	if err != nil {
 		return nil, err
 	}

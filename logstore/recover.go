@@ -50,11 +50,39 @@ func (o *opening) load() error {
 		return o.restart()
 	}
 	l.epochs.cutEnd(l.end)
+	if err := o.startFromEpochs(); err != nil {
+		return err
+	}
 	l.hw = max(min(l.hw, l.end), l.start)
 	if err := o.loadProducers(); err != nil {
 		return err
 	}
+	l.producers.HighWatermark(l.hw)
 	return o.settle()
+}
+
+// startFromEpochs takes a start that was moved by request from the epochs' file, which is saved at once, while its checkpoint is saved now
+// and then: when the first epoch is said to begin behind batches that are of that very epoch, they were deleted.
+func (o *opening) startFromEpochs() error {
+	l := o.l
+	if len(l.epochs.list) == 0 || l.epochs.list[0].Start <= l.start || l.epochs.list[0].Start > l.end {
+		return nil
+	}
+	for _, seg := range l.segments[l.segmentFor(l.start):] {
+		o.scan.reset(seg.file, 0, seg.size, false)
+		e, _, _, err := o.scan.next()
+		if err == io.EOF {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if e.Magic == 2 && e.LeaderEpoch == l.epochs.list[0].Epoch && e.BaseOffset < l.epochs.list[0].Start {
+			l.start = l.epochs.list[0].Start
+		}
+		return nil
+	}
+	return nil
 }
 
 // first makes the first segment of an empty log.

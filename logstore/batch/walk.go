@@ -125,15 +125,21 @@ func fastRecord(b []byte, i int) (end int, delta int32, ts int64, keyed, ok bool
 		}
 		k = k&0x7f | c<<7
 	}
-	j += i
-	keyed = k&1 == 0
-	if keyed {
-		j += int(k >> 1)
-	} else if k != 1 {
+	if !fastBody(b, i+j, end, k) {
 		return 0, 0, 0, false, false
 	}
+	return end, int32(o >> 1), int64(t>>1) ^ -int64(t&1), k&1 == 0, o&1 == 0
+}
+
+// fastBody is the rest of fastRecord: key (k is its length as it was read), value, and no headers, exactly up to end.
+func fastBody(b []byte, j, end int, k uint32) bool {
+	if k&1 == 0 {
+		j += int(k >> 1)
+	} else if k != 1 {
+		return false
+	}
 	if j+3 > end { // room for a value length of two bytes and a header count: a smaller record is slow
-		return 0, 0, 0, false, false
+		return false
 	}
 	v := uint32(b[j])
 	j++
@@ -141,15 +147,12 @@ func fastRecord(b []byte, i int) (end int, delta int32, ts int64, keyed, ok bool
 		c := uint32(b[j])
 		j++
 		if c >= 0x80 {
-			return 0, 0, 0, false, false
+			return false
 		}
 		v = v&0x7f | c<<7
 	}
 	j += int(v >> 1)
-	if v&1 != 0 || j+1 != end || b[j] != 0 {
-		return 0, 0, 0, false, false
-	}
-	return end, int32(o >> 1), int64(t>>1) ^ -int64(t&1), keyed, o&1 == 0
+	return v&1 == 0 && j+1 == end && b[j] == 0
 }
 
 // slowRecord reads any record, or says what is wrong with it.
