@@ -48,9 +48,9 @@ func filled(key, version int16) []byte {
 	return frameOf(1, version, req)
 }
 
-// lies are changes of a frame that make some count or length in it wrong.
-func lies(frame []byte, from int) (out [][]byte) {
-	for at := from; at < len(frame); at++ {
+// lies are changes of a frame that make some count or length in it wrong, at every step-th byte.
+func lies(frame []byte, from, step int) (out [][]byte) {
+	for at := from; at < len(frame); at += step {
 		for _, lie := range [][]byte{{0x7f, 0xff, 0xff, 0xff}, {0, 0x0f, 0xff, 0xff}, {0x80, 0, 0, 0}, {0xff, 0xff, 0xff, 0xff, 0x07}, {0xff, 0xff, 0x3f}} {
 			if at+len(lie) <= len(frame) {
 				b := append([]byte(nil), frame...)
@@ -79,11 +79,9 @@ func TestCountsThatLie(t *testing.T) {
 			continue
 		}
 		for version := max(r[0], lowestSpoken[key]); version <= r[1]; version++ {
-			if version > r[0] && version < r[1] && version%3 != 0 {
-				continue // layouts change little from one to the next
-			}
 			t.Run(fmt.Sprintf("%s-v%d", kmsg.NameForKey(key), version), func(t *testing.T) {
-				frames := lies(filled(key, version), 12)
+				// Neighbouring versions have nearly the same layout: each is lied to at other bytes.
+				frames := lies(filled(key, version), 12+int(version)%4, 4)
 				spent := allocated(func() {
 					for _, frame := range frames {
 						c, err := n.connect(t)

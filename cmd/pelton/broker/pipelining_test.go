@@ -198,7 +198,7 @@ func slowReader(t *testing.T, n *node, name string, i int, due uint32) {
 	}
 	defer raw.Close()
 	tcp := raw.(*net.TCPConn)
-	if err := tcp.SetReadBuffer(4096); err != nil {
+	if err := tcp.SetReadBuffer(64 << 10); err != nil {
 		t.Error(err)
 		return
 	}
@@ -297,12 +297,12 @@ func TestCloseBehindALongPoll(t *testing.T) {
 
 // C-67: the smallest ring, many connections with requests in flight: every one is answered.
 func TestMoreInFlightThanTheRingHolds(t *testing.T) {
-	for _, settings := range [][]string{
-		{"pelton.disk.backend=uring", "pelton.uring.entries=8"},
-		{"pelton.disk.backend=uring", "pelton.uring.entries=8", "log.flush.interval.messages=1"},
-		{"pelton.disk.backend=portable", "log.flush.interval.messages=1"},
+	for name, settings := range map[string][]string{
+		"ring":         {"pelton.disk.backend=uring", "pelton.uring.entries=8"},
+		"ring-durable": {"pelton.disk.backend=uring", "pelton.uring.entries=8", "log.flush.interval.messages=1"},
+		"portable":     {"pelton.disk.backend=portable", "log.flush.interval.messages=1"},
 	} {
-		t.Run(strings.Join(settings, ","), func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			n := own(t, settings...)
 			c := n.dial(t)
 			const clients, each, partitions = 100, 20, 16

@@ -1,6 +1,7 @@
 package broker_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -101,7 +102,7 @@ func TestEveryVersionAnswers(t *testing.T) {
 			continue
 		}
 		for version := max(r[0], lowestSpoken[key]); version <= r[1]; version++ {
-			for i, req := range wellFormed(t, key, version, name, id) {
+			for i, req := range wellFormed(key, version, name, id) {
 				c := n.dial(t)
 				resp, err := tryAsk[kmsg.Response](c, version, req)
 				if err != nil {
@@ -127,7 +128,7 @@ var betweenBrokers = map[int16]bool{4: true, 5: true, 6: true, 7: true, 56: true
 var lowestSpoken = map[int16]int16{0: 3, 1: 4}
 
 // wellFormed makes requests of a key that a broker can answer with or without an error.
-func wellFormed(t *testing.T, key, version int16, name string, id [16]byte) []kmsg.Request {
+func wellFormed(key, version int16, name string, id [16]byte) []kmsg.Request {
 	req := kmsg.RequestForKey(key)
 	req.SetVersion(version)
 	switch q := req.(type) {
@@ -153,7 +154,8 @@ func wellFormed(t *testing.T, key, version int16, name string, id [16]byte) []km
 	case *kmsg.ApiVersionsRequest:
 		q.ClientSoftwareName, q.ClientSoftwareVersion = "case", "1"
 	case *kmsg.JoinGroupRequest:
-		q.Group, q.ProtocolType, q.SessionTimeoutMillis, q.RebalanceTimeoutMillis = unique(t)+"-join", "consumer", 10_000, 10_000
+		q.Group, q.ProtocolType = fmt.Sprintf("%s-%d", name, version), "consumer"
+		q.SessionTimeoutMillis, q.RebalanceTimeoutMillis = 10_000, 10_000
 		q.Protocols = []kmsg.JoinGroupRequestProtocol{{Name: "range", Metadata: subscription(name)}}
 	case *kmsg.OffsetForLeaderEpochRequest:
 		p := kmsg.NewOffsetForLeaderEpochRequestTopicPartition()
