@@ -2,12 +2,16 @@ package run
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/pelton-broker/pelton/zk/zktest"
 )
 
 type goldenNode struct {
@@ -37,9 +41,9 @@ func masked(t *testing.T, data string) any {
 	return v
 }
 
-func golden(t *testing.T) map[string]goldenNode {
+func golden(t *testing.T, version string) map[string]goldenNode {
 	t.Helper()
-	b, err := os.ReadFile("testdata/kafka-3.9.1-znodes.json")
+	b, err := os.ReadFile("testdata/kafka-" + version + "-znodes.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +57,7 @@ func golden(t *testing.T) map[string]goldenNode {
 // TestTreeEqualsKafkas makes the topics of the golden set and compares the whole tree with what Kafka 3.9.1 left,
 // versions included.
 func TestTreeEqualsKafkas(t *testing.T) {
-	want := golden(t)
+	want := golden(t, "3.9.1")
 	m, server := fake(t, nil)
 	for path, node := range want {
 		name, is := strings.CutPrefix(path, "/config/topics/")
@@ -100,6 +104,60 @@ func TestTreeEqualsKafkas(t *testing.T) {
 	}
 	if diff := cmp.Diff(wantView, gotView); diff != "" {
 		t.Errorf("the tree differs from Kafka's (-kafka +ours):\n%s", diff)
+	}
+}
+
+// TestTreesOfEveryEraAreTakenOver starts on the trees that Kafka 0.8 to 3.9 left: every topic is led again with its own
+// settings, keeps its epochs and its id or gets one.
+func TestTreesOfEveryEraAreTakenOver(t *testing.T) {
+	for _, version := range []string{"0.8.2.2", "0.9.0.1", "0.10.2.2", "2.2.2", "3.9.1"} {
+		t.Run(version, func(t *testing.T) {
+			server := zktest.NewServer(0)
+			w := tool(t, server)
+			nodes := golden(t, version)
+			if _, err := w.Create("/kafka", nil, 0, nil); err != nil {
+				t.Fatal(err)
+			}
+			topics := 0
+			for _, path := range slices.Sorted(maps.Keys(nodes)) {
+				if nodes[path].Ephemeral {
+					continue
+				}
+				var data []byte
+				if nodes[path].Data != nil {
+					data = []byte(*nodes[path].Data)
+				}
+				if _, err := w.Create("/kafka"+path, data, 0, nil); err != nil {
+					t.Fatalf("%s: %v", path, err)
+				}
+				if strings.HasPrefix(path, "/brokers/topics/") && strings.Count(path, "/") == 3 {
+					topics++
+				}
+			}
+			m := newMember()
+			o := options(m, 0, 25092)
+			o.ZK.Wire = server.Wire
+			if err := m.start(t, o); err != nil {
+				t.Fatal(err)
+			}
+			img := m.Image()
+			if len(img.TopicNames) != topics || topics < 5 || len(img.ByID) != topics {
+				t.Fatalf("%d topics, %d ids of %d", len(img.TopicNames), len(img.ByID), topics)
+			}
+			for _, name := range img.TopicNames {
+				topic := img.Topic(name)
+				if !led(img, name, len(topic.Partitions)) || topic.Partitions[0].LeaderEpoch != 0 {
+					t.Errorf("%s: %+v", name, topic.Partitions[0])
+				}
+				var config configNode
+				if err := json.Unmarshal([]byte(*nodes["/config/topics/"+name].Data), &config); err != nil {
+					t.Fatal(err)
+				}
+				if !maps.Equal(config.Config, topic.Config) {
+					t.Errorf("%s: %v, the znode says %v", name, topic.Config, config.Config)
+				}
+			}
+		})
 	}
 }
 

@@ -50,6 +50,9 @@ func hostPort(h string) (string, error) {
 	if host == "" {
 		return "", fmt.Errorf("no host")
 	}
+	if strings.ContainsAny(host, "[]") {
+		return "", fmt.Errorf("brackets stand around an IPv6 address")
+	}
 	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
 		return "", fmt.Errorf("the port is not a number from 1 to 65535")
 	}

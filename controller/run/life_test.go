@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pelton-broker/pelton/controller/meta"
+	"github.com/pelton-broker/pelton/zk/server"
 )
 
 // TestOnARealZooKeeper needs PELTON_TEST_ZOOKEEPER=host:port. Everything happens below a chroot of its own, so the
@@ -18,6 +19,19 @@ func TestOnARealZooKeeper(t *testing.T) {
 	}
 	chroot := fmt.Sprintf("%s/pelton-test/run-%d", address, time.Now().UnixNano())
 	live(t, chroot)
+}
+
+func TestOnOurOwnZooKeeper(t *testing.T) {
+	s, err := server.Start(server.Options{DataDir: t.TempDir(), ClientAddr: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	live(t, s.Addr().String()+"/kafka")
 }
 
 // live is a broker's life on whatever speaks ZooKeeper at connect.
