@@ -1,0 +1,114 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/pelton-broker/pelton/zk/jute"
+	"github.com/pelton-broker/pelton/zk/server"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func target(t *testing.T) string {
+	if addr := os.Getenv("PELTON_TEST_ZOOKEEPER"); addr != "" {
+		return addr
+	}
+	s, err := server.Start(server.Options{DataDir: t.TempDir(), ClientAddr: "127.0.0.1:0", ExtendedTypes: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s.Addr().String()
+}
+
+func TestRunPrintsAsZkCli(t *testing.T) {
+	addr := target(t)
+	for _, c := range []struct{ line, want string }{
+		{"create /sh one", "Created /sh\n"},
+		{"create /sh/a 'two words'", "Created /sh/a\n"},
+		{"create -s /sh/n-", "Created /sh/n-0000000001\n"},
+		{"create -c /sh/box", "Created /sh/box\n"},
+		{"ls /sh", "[a, box, n-0000000001]\n"},
+		{"ls -R /sh", "/sh\n/sh/a\n/sh/box\n/sh/n-0000000001\n"},
+		{"get /sh/a", "two words\n"},
+		{"set /sh/a three", ""},
+		{"get /sh/a --json", `{"data":"three"}` + "\n"},
+		{"set -v 0 /sh/a four", "version No is not valid : /sh/a"},
+		{"getAcl /sh/a", "'world,'anyone\n: cdrwa\n"},
+		{"setAcl /sh/a world:anyone:r", ""},
+		{"getAcl /sh/a", "'world,'anyone\n: r\n"},
+		{"set /sh/a five", "Insufficient permission : /sh/a"},
+		{"getAllChildrenNumber /sh", "3\n"},
+		{"setquota -n 5 /sh", ""},
+		{"listquota /sh", "Output quota for /sh count=5,bytes=-1\nOutput stat for /sh count=4,bytes=8\n"},
+		{"delquota /sh", ""},
+		{"whoami", "Auth scheme: User\nip: 127.0.0.1\n"},
+		{"delete /sh", "Node not empty: /sh"},
+		{"get /nothing", "Node does not exist: /nothing"},
+		{"deleteall /sh", ""},
+		{"ls /sh", "Node does not exist: /sh"},
+		{"nonsense", "unknown command"},
+	} {
+		words, err := split(c.line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		err = Run(context.Background(), append([]string{addr}, words...), &out)
+		if err != nil {
+			if out.String() != "" || !strings.Contains(err.Error(), c.want) || c.want == "" {
+				t.Errorf("%s: %v, printed %q, want %q", c.line, err, out.String(), c.want)
+			}
+		} else if out.String() != c.want {
+			t.Errorf("%s printed %q, want %q", c.line, out.String(), c.want)
+		}
+	}
+}
+
+func TestRunInputKeepsOneSession(t *testing.T) {
+	addr := target(t)
+	var out strings.Builder
+	script := "create -e /mine x\ngetEphemerals\nget -w /mine\nset /mine y\nquit\n"
+	if err := RunInput(context.Background(), []string{addr}, strings.NewReader(script), &out); err != nil {
+		t.Fatal(err)
+	}
+	want := "Created /mine\n[/mine]\nx\nWatchedEvent state:SyncConnected type:NodeDataChanged path:/mine\n"
+	if out.String() != want {
+		t.Fatalf("printed %q, want %q", out.String(), want)
+	}
+	// The session was closed, not dropped: its ephemeral is gone.
+	if err := Run(context.Background(), []string{addr, "get", "/mine"}, &out); !errors.Is(err, jute.NoNode) {
+		t.Fatalf("after quit: %v", err)
+	}
+}
+
+func TestRunStaysBelowItsChroot(t *testing.T) {
+	addr := target(t)
+	ctx := context.Background()
+	var out strings.Builder
+	for _, args := range [][]string{{addr, "create", "/root"}, {addr + "/root", "create", "/in", "v"}, {addr, "get", "/root/in"}, {addr + "/root", "ls", "/"}, {addr, "deleteall", "/root"}} {
+		if err := Run(ctx, args, &out); err != nil {
+			t.Fatalf("%v: %v", args, err)
+		}
+	}
+	if want := "Created /root\nCreated /in\nv\n[in]\n"; out.String() != want {
+		t.Fatalf("printed %q, want %q", out.String(), want)
+	}
+}
+
+func TestRunNamesAnUnreachableServer(t *testing.T) {
+	err := Run(context.Background(), []string{"127.0.0.1:1", "ls", "/"}, &strings.Builder{})
+	if !errors.Is(err, ErrConnect) || !strings.Contains(err.Error(), "127.0.0.1:1") {
+		t.Fatalf("error %v", err)
+	}
+}

@@ -1,0 +1,54 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/pelton-broker/pelton/zk/jute"
+)
+
+func (k *call) addWatchOn(mode int32) error {
+	_, err := k.onPath(jute.OpAddWatch, func(b []byte) []byte { return jute.AppendInt(b, mode) })
+	return err
+}
+
+// addWatch sets a lasting watch; its events are printed when they come, by later commands or by watch.
+func (k *call) addWatch() error {
+	switch m := k.flags["m"]; m {
+	case "", "PERSISTENT_RECURSIVE":
+		return k.addWatchOn(1)
+	case "PERSISTENT":
+		return k.addWatchOn(0)
+	default:
+		return fmt.Errorf("%w: mode %q is neither PERSISTENT nor PERSISTENT_RECURSIVE", ErrUsage, m)
+	}
+}
+
+func (k *call) removeWatches() error {
+	_, err := k.onPath(jute.OpRemoveWatches, func(b []byte) []byte { return jute.AppendInt(b, 3) })
+	return err
+}
+
+// watch prints the events of a node, with -R of all below it, until the context ends.
+func (k *call) watch() error {
+	mode := int32(0)
+	if k.has("R") {
+		mode = 1
+	}
+	if err := k.addWatchOn(mode); err != nil {
+		return err
+	}
+	stop := context.AfterFunc(k.ctx, func() { _ = k.c.c.Close() })
+	defer stop()
+	for {
+		ev, err := k.c.await(k.ctx)
+		if k.ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return errors.Join(errors.New("the watch ended"), err)
+		}
+		k.o.event(ev)
+	}
+}
