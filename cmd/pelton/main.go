@@ -128,8 +128,8 @@ Read it to its end:     pelton consume logs -o beginning -e`,
 		}
 	}
 	add("serve", serverCommand(std), zkCommand(std))
-	add("client", topicsCommand(std), configsCommand(std), groupsCommand(std), logDirsCommand(std), produceCommand(std), consumeCommand(std))
-	add("machine", doctorCommand(std), linkToolsCommand(std), versionCommand(std))
+	add("client", topicsCommand(std), configsCommand(std), groupsCommand(std), logDirsCommand(std), produceCommand(std), consumeCommand(std), perfCommand(std))
+	add("machine", doctorCommand(std), labCommand(std), linkToolsCommand(std), versionCommand(std))
 	root.AddCommand(gendocsCommand(std))
 	return root
 }

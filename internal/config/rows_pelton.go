@@ -5,7 +5,7 @@ func peltonRows() []Row {
 	return []Row{
 		{Name: "num.shards", Kind: Int, Default: "0", Valid: between(0, 1024), Doc: "Shards: loops with their own thread, sockets, ring and partitions. 0: one per usable CPU."},
 		{Name: "admin.listener", Kind: String, Default: None, Doc: "host:port of /metrics, /healthz and /debug/pprof. Not set: none. Port 0: a free port, told in the ready line."},
-		{Name: "pelton.poller", Kind: String, Default: "gnet", Valid: oneOf("gnet", "epoll"), Doc: "How a shard waits for its sockets: gnet's poller or our own on epoll."},
+		{Name: "pelton.poller", Kind: String, Default: "epoll", Valid: oneOf("gnet", "epoll"), Doc: "How a shard waits for its sockets: gnet's poller or our own on epoll."},
 		{Name: "pelton.disk.backend", Kind: String, Default: "auto", Valid: oneOf("auto", "uring", "portable"), Doc: "How logs are written: auto decides per append; uring and portable force one way."},
 		{Name: "pelton.disk.inline.max.bytes", Kind: Int, Default: "65536", Valid: atLeast(0), Doc: "Largest append without durability that auto writes at once on the shard. 0: never."},
 		{Name: "pelton.disk.workers", Kind: Int, Default: "0", Valid: between(0, 1024), Doc: "Threads per log directory of the portable backend. 0: twice the CPUs, four at least."},

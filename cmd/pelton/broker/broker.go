@@ -213,6 +213,7 @@ func (b *Broker) serve(context.Context) error {
 		b.server.Serve(l)
 	}
 	b.group.Go("checkpoint", b.checkpoints)
+	b.exportCounters()
 	return b.serveAdmin()
 }
 

@@ -152,11 +152,17 @@ const (
 	frameTimeoutMs = 30_000
 )
 
+// socketOptions sets buffer sizes only where the configuration names them: Kafka's default of 100 KiB switches the kernel's own
+// sizing off and costs a fifth of the CPU of large produce requests (docs/adr/0018).
 func socketOptions(c *config.Broker) netpoll.SocketOptions {
-	return netpoll.SocketOptions{
-		SendBuffer: max(0, c.Int("socket.send.buffer.bytes")), RecvBuffer: max(0, c.Int("socket.receive.buffer.bytes")),
-		BusyPollUs: c.Int("pelton.net.busy.poll.us"), Congestion: c.Str("pelton.net.congestion"),
+	o := netpoll.SocketOptions{BusyPollUs: c.Int("pelton.net.busy.poll.us"), Congestion: c.Str("pelton.net.congestion")}
+	if c.Given("socket.send.buffer.bytes") {
+		o.SendBuffer = max(0, c.Int("socket.send.buffer.bytes"))
 	}
+	if c.Given("socket.receive.buffer.bytes") {
+		o.RecvBuffer = max(0, c.Int("socket.receive.buffer.bytes"))
+	}
+	return o
 }
 
 // limiterOf is the bound on connections, in all and per address.

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pelton-broker/pelton/internal/task"
+	"github.com/pelton-broker/pelton/perf/lab"
+)
+
+// labCommand runs experiments on settings.
+func labCommand(std streams) *cobra.Command {
+	c := &cobra.Command{Use: "lab", Short: "Find out what a setting of the broker or the kernel does, with intervals"}
+	var f labFlags
+	run := &cobra.Command{
+		Use:     "run FILE",
+		Short:   "Run an experiment and say what each knob does",
+		Example: "  pelton lab run perf/lab/examples/disk-backend.yaml --html report.html --csv runs.csv",
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return runLab(cmd.Context(), args[0], f, std) },
+	}
+	run.Flags().StringVar(&f.html, "html", "", "write a report to this file")
+	run.Flags().StringVar(&f.csv, "csv", "", "write every run to this file")
+	run.Flags().StringVar(&f.dir, "dir", "", "directory of the brokers' data, on the disk to be measured (default: a temporary one)")
+	run.Flags().IntVar(&f.repetitions, "repetitions", 0, "instead of the file's")
+	restore := &cobra.Command{
+		Use:   "restore",
+		Short: "Put back the settings that a run that ended badly has left changed",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			paths, err := lab.RestoreFrom(labJournal(), lab.Machine{})
+			for _, p := range paths {
+				fmt.Fprintln(std.out, "restored", p)
+			}
+			return err
+		},
+	}
+	c.AddCommand(run, restore)
+	return c
+}
+
+// labFlags are the flags of lab run.
+type labFlags struct {
+	html, csv, dir string
+	repetitions    int
+}
+
+// labJournal is where old values of changed settings are kept until they are back.
+func labJournal() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		dir = os.TempDir()
+	}
+	return filepath.Join(dir, "pelton", "lab-journal.json")
+}
+
+func runLab(ctx context.Context, file string, f labFlags, std streams) error {
+	e, err := lab.Load(file)
+	if err != nil {
+		return usageError("%v", err)
+	}
+	if f.repetitions > 0 {
+		if err := e.SetRepetitions(f.repetitions); err != nil {
+			return usageError("%v", err)
+		}
+	}
+	if f.dir == "" {
+		if f.dir, err = os.MkdirTemp("", "pelton-lab-"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(f.dir)
+	}
+	binary := e.Binary
+	if binary == "" {
+		if binary, err = os.Executable(); err != nil {
+			return err
+		}
+	}
+	runtime.LockOSThread() // brokers die with the thread that started them
+	group := task.NewGroup()
+	defer group.Stop()
+	bench := &lab.Bench{Binary: binary, Dir: f.dir, Log: io.Discard, Group: group}
+	r := &lab.Runner{Measure: bench.Measure, Host: lab.Machine{}, JournalPath: labJournal(), Progress: std.err}
+	out, err := r.Run(ctx, e)
+	if err != nil {
+		return err
+	}
+	err = out.Text(std.out)
+	for _, file := range []struct {
+		path  string
+		write func(io.Writer) error
+	}{{f.html, out.HTML}, {f.csv, out.CSV}} {
+		if file.path != "" {
+			err = errors.Join(err, labFile(file.path, file.write))
+		}
+	}
+	return err
+}
+
+func labFile(path string, write func(io.Writer) error) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
+}
