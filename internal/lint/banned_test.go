@@ -34,6 +34,11 @@ func bans() []ban {
 }
 
 func TestCallsStayAtHome(t *testing.T) {
+	list := bans()
+	names := make([]*regexp.Regexp, len(list))
+	for i, b := range list {
+		names[i] = regexp.MustCompile(b.names)
+	}
 	for _, s := range tree(t) {
 		if s.Test {
 			continue
@@ -48,8 +53,8 @@ func TestCallsStayAtHome(t *testing.T) {
 			if !ok || id.Obj != nil {
 				return true
 			}
-			for _, b := range bans() {
-				if local[id.Name] == b.pkg && regexp.MustCompile(b.names).MatchString(sel.Sel.Name) && !Under(s.Dir, b.places...) {
+			for i, b := range list {
+				if local[id.Name] == b.pkg && names[i].MatchString(sel.Sel.Name) && !Under(s.Dir, b.places...) {
 					t.Errorf("%s: %s.%s is banned here; %s", s.Line(n), id.Name, sel.Sel.Name, b.instead)
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -24,9 +25,18 @@ func root(t *testing.T) string {
 	return ""
 }
 
+// parsed is the tree, read once for all tests.
+var parsed = sync.OnceValues(func() ([]*Source, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	return Tree(filepath.Join(dir, "..", ".."))
+})
+
 func tree(t *testing.T) []*Source {
 	t.Helper()
-	list, err := Tree(root(t))
+	list, err := parsed()
 	if err != nil {
 		t.Fatal(err)
 	}
