@@ -25,6 +25,7 @@ type opState struct {
 	sync    int32     // result of the linked fdatasync
 	slot    uint32    // in the ring backend's table
 	startNs int64     // Submit, for auto's statistics
+	scratch []byte    // where a ReadAhead reads to
 }
 
 // begin makes an op ready to be carried out.
@@ -65,11 +66,20 @@ func (op *Op) load() {
 	op.asked = op.vec.Bytes()
 }
 
+// loadScratch points vec at the scratch buffer, over and over, for what is left to load.
+func (op *Op) loadScratch() {
+	fillScratch(&op.vec, op.scratch, op.want-op.done)
+	op.asked = op.vec.Bytes()
+}
+
 // settle reads the results of a call (main, and sync when an fdatasync was linked) and says whether the op is finished. When it is not, the
 // rest is to be submitted again: the same bytes, and a new fdatasync. It is the one place where results are understood.
 func (op *Op) settle() (finished bool) {
 	if op.linked && op.sync < 0 && op.sync != -int32(syscall.ECANCELED) {
-		if op.main < 0 {
+		// The fdatasync ran and failed: whatever became of the write, nothing more is tried.
+		if op.main >= 0 {
+			op.advance()
+		} else if !transient(op.main) {
 			return op.fail(op.Kind.String(), op.main)
 		}
 		return op.fail("fdatasync", op.sync)
@@ -114,7 +124,7 @@ func (op *Op) settle() (finished bool) {
 
 // advance counts the bytes of a call; false means there were none and the op either failed or is to be tried again.
 func (op *Op) advance() bool {
-	switch errno := syscall.Errno(-op.main); {
+	switch {
 	case op.main >= 0:
 		if int(op.main) > op.asked {
 			invariant.Broken("disk: more bytes moved than asked for", op.main, op.asked)
@@ -124,12 +134,18 @@ func (op *Op) advance() bool {
 			op.stalls = 0
 		}
 		return true
-	case errno == syscall.ECANCELED || errno == syscall.EINTR || errno == syscall.EAGAIN:
+	case transient(op.main):
 		op.stall()
 	default:
 		op.fail(op.Kind.String(), op.main)
 	}
 	return false
+}
+
+// transient results say that the kernel has not begun, and may be asked again.
+func transient(res int32) bool {
+	errno := syscall.Errno(-res)
+	return errno == syscall.ECANCELED || errno == syscall.EINTR || errno == syscall.EAGAIN
 }
 
 // settleSync understands an fdatasync. A cancelled one has not run and is submitted anew; one that failed is never repeated, since the kernel
@@ -144,11 +160,12 @@ func (op *Op) settleSync(res int32) bool {
 	return op.fail("fdatasync", res)
 }
 
+// settleReadAhead takes a short read for the end of the file: whoever wants the bytes will see what there is.
 func (op *Op) settleReadAhead() bool {
 	if !op.advance() {
 		return op.Err != nil
 	}
-	if op.main == 0 || op.done == op.want || op.done%scratchBytes != 0 {
+	if int(op.main) < op.asked || op.done == op.want {
 		return op.finish()
 	}
 	return false
@@ -187,7 +204,7 @@ func (op *Op) error(call string, err error) error {
 // release drops what a finished op would keep alive.
 func (op *Op) release() {
 	op.vec.Reset()
-	op.next = nil
+	op.next, op.scratch = nil, nil
 }
 
 // opList is a queue of ops linked through themselves; an op is in at most one.

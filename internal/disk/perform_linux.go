@@ -7,5 +7,6 @@ func writeVec(op *Op) (int, error) {
 }
 
 func readScratch(op *Op) (int, error) {
+	op.loadScratch()
 	return uring.Preadv(op.File.fd, &op.vec, op.Off+int64(op.done))
 }

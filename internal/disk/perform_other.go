@@ -17,5 +17,6 @@ func writeVec(op *Op) (int, error) {
 }
 
 func readScratch(op *Op) (int, error) {
-	return unix.Pread(op.File.fd, make([]byte, min(op.want-op.done, scratchBytes)), op.Off+int64(op.done))
+	op.asked = min(op.want-op.done, len(op.scratch))
+	return unix.Pread(op.File.fd, op.scratch[:op.asked], op.Off+int64(op.done))
 }

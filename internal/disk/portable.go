@@ -64,7 +64,6 @@ func (d *portableDisk) accept(op *Op) {
 	d.stats.Submitted++
 	if op.Kind == ReadAhead {
 		d.loading(op)
-		d.loadScratch(op)
 	}
 	if op.Kind == Nop || (op.want == 0 && op.Kind != Sync && !op.Durable) {
 		op.finish()

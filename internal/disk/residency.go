@@ -20,7 +20,9 @@ type aheadRange struct {
 	off, end int64
 }
 
+// loading notes that op is about to load its range, and lends it the scratch buffer.
 func (r *residency) loading(op *Op) {
+	op.scratch = r.scratchBuffer()
 	r.ahead = append(r.ahead, aheadRange{op: op, off: op.Off, end: op.Off + int64(op.ReadLen)})
 }
 
@@ -47,20 +49,19 @@ func (r *residency) isLoading(f *File, off, n int64) bool {
 	return false
 }
 
-// loadScratch points an op's list at the scratch buffer, over and over, for what is left of its range.
-func (r *residency) loadScratch(op *Op) {
-	r.fillScratch(&op.vec, op.want-op.done)
-	op.asked = op.vec.Bytes()
-}
-
-func (r *residency) fillScratch(v *uring.Vec, n int) {
+func (r *residency) scratchBuffer() []byte {
 	if r.scratch == nil {
 		r.scratch = make([]byte, scratchBytes)
 	}
+	return r.scratch
+}
+
+// fillScratch makes v cover n bytes, or as many as one call takes, with scratch again and again.
+func fillScratch(v *uring.Vec, scratch []byte, n int) {
 	v.Reset()
 	for n > 0 {
-		piece := min(n, scratchBytes)
-		if !v.Add(r.scratch[:piece]) {
+		piece := min(n, len(scratch))
+		if !v.Add(scratch[:piece]) {
 			return
 		}
 		n -= piece

@@ -95,7 +95,7 @@ func pagesOf(off, n int64) int64 {
 // readable copies the range into the scratch buffer without waiting: the way of kernels before cachestat.
 func (r *residency) readable(f *File, off, n int64) bool {
 	for n > 0 {
-		r.fillScratch(&r.probe, int(min(n, scratchBytes*uring.VecMax)))
+		fillScratch(&r.probe, r.scratchBuffer(), int(min(n, scratchBytes*uring.VecMax)))
 		got, err := uring.PreadvNoWait(f.fd, &r.probe, off)
 		if err == syscall.EINTR {
 			continue

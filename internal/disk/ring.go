@@ -67,7 +67,7 @@ func (d *ringDisk) accept(op *Op) {
 		d.complete(op)
 		return
 	}
-	op.syncing = op.Kind == Write && op.want == op.done
+	op.syncing = op.Kind == Write && op.Durable && op.want == op.done
 	d.pending.push(op)
 }
 
@@ -143,7 +143,7 @@ func (d *ringDisk) entry(op *Op) uring.Entry {
 		return uring.DataSync(op.File.fd)
 	case ReadAhead:
 		// To a worker at once: tried here, it would allocate the pages and copy them on the loop.
-		d.loadScratch(op)
+		op.loadScratch()
 		return uring.Readv(op.File.fd, &op.vec, op.Off+int64(op.done)).Flagged(uring.Async)
 	case Read:
 		op.asked = op.want - op.done
@@ -162,21 +162,25 @@ func (d *ringDisk) entry(op *Op) uring.Entry {
 
 // Reap implements Disk.
 func (d *ringDisk) Reap(dst []*Op) []*Op {
-	for d.inKernel > 0 {
-		n := d.ring.Reap(d.batch[:])
-		for i := range n {
-			d.settle(&d.batch[i])
-		}
-		if n < len(d.batch) {
-			break
-		}
-	}
+	d.reapRing()
 	for op := d.ready.pop(); op != nil; op = d.ready.pop() {
 		d.inFlight--
 		d.stats.Completed++
 		dst = append(dst, op)
 	}
 	return dst
+}
+
+func (d *ringDisk) reapRing() {
+	for {
+		n := d.ring.Reap(d.batch[:])
+		for i := range n {
+			d.settle(&d.batch[i])
+		}
+		if n < len(d.batch) {
+			return
+		}
+	}
 }
 
 // settle gives one completion to its op.
@@ -219,8 +223,14 @@ func (d *ringDisk) InFlight() int { return d.inFlight }
 // WakeFD implements Disk.
 func (d *ringDisk) WakeFD() int { return d.wakeFD }
 
-// ResetWake implements Disk.
-func (d *ringDisk) ResetWake() { drainWake(d.wakeFD) }
+// ResetWake implements Disk. A caller with nothing in flight need not call Reap, but the kernel's work behind the wake-up must be run all the
+// same: see uring's Reap.
+func (d *ringDisk) ResetWake() {
+	drainWake(d.wakeFD)
+	if d.inKernel == 0 {
+		d.reapRing()
+	}
+}
 
 func (d *ringDisk) raise() { raiseWake(d.wakeFD) }
 

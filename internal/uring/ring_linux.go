@@ -248,29 +248,48 @@ func (r *kernelRing) enter(submit uint32, wait int, flags uintptr) (int, syscall
 }
 
 // Reap implements Ring.
+//
+// Under DEFER_TASKRUN the kernel signals the eventfd only when its list of work goes from empty to not empty. Whoever has drained the eventfd
+// must therefore see to the list as well, even when all completions are here: an entry that completed at once may leave work behind (seen with
+// buffered reads and linked entries), and with that left lying the next completion joins it and wakes nobody.
 func (r *kernelRing) Reap(dst []Completion) int {
 	n := r.take(dst)
-	for n < len(dst) && r.inFlight > 0 {
-		// Deferred task work and completions that overflowed the queue become visible only by entering the kernel.
+	quiet := true
+	for n < len(dst) {
 		flags := atomic.LoadUint32(r.sqFlags)
 		if flags&(sqTaskrun|sqCQOverflow) == 0 {
-			break
+			return n
 		}
 		if flags&sqCQOverflow != 0 {
 			r.stats.Overflows++
 		}
-		// What this enter brings is taken right below, so it need not raise the eventfd once more. Whatever comes in between sets the
-		// task-run flag, which the next round reads after the eventfd is on again.
-		atomic.StoreUint32(r.cqFlags, cqEventFDDisabled)
-		_, errno := r.enter(0, 0, enterGetEvents)
-		atomic.StoreUint32(r.cqFlags, 0)
-		n += r.take(dst[n:])
-		if errno != 0 && errno != syscall.EINTR {
-			r.stats.Busy++
-			break
+		got := r.runWork(quiet, dst[n:])
+		n += got
+		if got == 0 {
+			// The flag can be a left-over of work that is done. One more look, with the eventfd on, and whatever comes later signals.
+			if !quiet {
+				return n
+			}
+			quiet = false
 		}
 	}
 	return n
+}
+
+// runWork enters the kernel for its deferred work and takes what that completes. While quiet that does not raise the eventfd, which would wake
+// the loop once more for what it has in hand; the caller must look at the flags again afterwards.
+func (r *kernelRing) runWork(quiet bool, dst []Completion) int {
+	if quiet {
+		atomic.StoreUint32(r.cqFlags, cqEventFDDisabled)
+	}
+	_, errno := r.enter(0, 0, enterGetEvents)
+	if quiet {
+		atomic.StoreUint32(r.cqFlags, 0)
+	}
+	if errno != 0 && errno != syscall.EINTR {
+		r.stats.Busy++
+	}
+	return r.take(dst)
 }
 
 func (r *kernelRing) take(dst []Completion) int {
