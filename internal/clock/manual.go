@@ -36,4 +36,8 @@ func (m *Manual) Advance(d time.Duration) {
 }
 
 // Jump moves the wall time alone, as an operator or NTP would.
-func (m *Manual) Jump(d time.Duration) { m.mu.Lock(); defer m.mu.Unlock(); m.mu.wallMs += d.Milliseconds() }
+func (m *Manual) Jump(d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.mu.wallMs += d.Milliseconds()
+}

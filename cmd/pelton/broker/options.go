@@ -9,6 +9,7 @@ import (
 	"github.com/pelton-broker/pelton/controller/group"
 	"github.com/pelton-broker/pelton/internal/config"
 	"github.com/pelton-broker/pelton/internal/disk"
+	"github.com/pelton-broker/pelton/internal/invariant"
 	"github.com/pelton-broker/pelton/logstore"
 	"github.com/pelton-broker/pelton/logstore/batch"
 	"github.com/pelton-broker/pelton/netpoll"
@@ -74,7 +75,7 @@ func coordOptions(c *config.Broker) coord.Options {
 func memberSuffix() string {
 	var b [16]byte
 	if _, err := rand.Read(b[:]); err != nil {
-		panic(err) // the runtime guarantees that this cannot be
+		invariant.Broken("broker: the system has no randomness", err)
 	}
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
 	h := hex.EncodeToString(b[:])
