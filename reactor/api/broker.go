@@ -190,6 +190,11 @@ func (b *Broker) onSlow(s *Session, f netpoll.Frame, h wire.Header, body *wire.R
 	r := &Request{Key: h.Key, Version: h.Version, Corr: h.Corr, ClientID: string(h.ClientID), Principal: "User:ANONYMOUS",
 		Remote: s.conn.Remote, session: s, home: s.local.shard, startNs: s.local.shard.Now()}
 	if h.Version <= row.Max { // ApiVersions answers versions it cannot decode
+		if err := b.table.shapes[h.Key].Check(*body, h.Version, h.Flexible); err != nil {
+			f.Buf.Release()
+			b.refuse(s, h, err)
+			return
+		}
 		r.Msg = kmsg.RequestForKey(h.Key)
 		r.Msg.SetVersion(h.Version)
 		// kmsg's byte fields are views of what it reads, and the frame goes back before the handler runs.

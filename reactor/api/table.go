@@ -2,6 +2,8 @@ package api
 
 import (
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/pelton-broker/pelton/reactor/wire"
 )
 
 // Where says which thread runs a handler.
@@ -102,10 +104,12 @@ type lookup struct {
 	rows     []Row
 	byKey    [128]*Row
 	flexible [128]int16
+	// shapes are the layouts by which a request of the slow path is checked before it is decoded.
+	shapes map[int16]wire.Shape
 }
 
 func newLookup(rows []Row) *lookup {
-	t := &lookup{rows: rows}
+	t := &lookup{rows: rows, shapes: wire.Shapes()}
 	for i := range t.flexible {
 		t.flexible[i] = firstFlexible(int16(i))
 	}
