@@ -45,10 +45,13 @@ func (b *Builder) SetBrokers(live map[int32]*Broker) {
 	b.next.Brokers, b.brokers, b.changed = maps.Clone(live), true, true
 }
 
-// SetTopic adds or replaces a topic. t must not be written afterwards.
+// SetTopic adds or replaces a topic; an equal one is no change. t must not be written afterwards.
 func (b *Builder) SetTopic(t *Topic) {
-	b.ownTopics()
 	old := b.next.Topics[t.Name]
+	if old != nil && old.equal(t) {
+		return
+	}
+	b.ownTopics()
 	if old == nil {
 		b.names = true
 	} else if old.ID != t.ID {

@@ -66,6 +66,7 @@ func TestBuilderLeavesItsBaseAlone(t *testing.T) {
 	same.SetController(-1, 0)
 	same.SetBrokerConfig(nil, map[string]string{"y": "2"})
 	same.RemoveTopic("nothing")
+	same.SetTopic(&Topic{Name: "a", ID: id(3)})
 	if same.Changed() {
 		t.Fatal("setting what is there counts as a change")
 	}

@@ -59,3 +59,8 @@ func (p *Partition) equal(o *Partition) bool {
 }
 
 func (t *Topic) sameConfig(o *Topic) bool { return maps.Equal(t.Config, o.Config) }
+
+func (t *Topic) equal(o *Topic) bool {
+	_, differs := compare(t, o)
+	return !differs && len(t.Partitions) == len(o.Partitions) && t.Internal == o.Internal
+}
