@@ -22,7 +22,7 @@ type backend struct {
 }
 
 func backends() []backend {
-	return []backend{
+	return append([]backend{
 		{"uring", Options{Backend: "uring"}},
 		{"uring-smallest", Options{Backend: "uring", Entries: 2}},
 		{"uring-sqpoll", Options{Backend: "uring", SQPoll: true}},
@@ -30,7 +30,7 @@ func backends() []backend {
 		{"portable-one-worker", Options{Backend: "portable", Workers: 1}},
 		{"auto", Options{Backend: "auto"}},
 		{"auto-without-ring", Options{Backend: "auto", OpenRing: refuse(unix.EPERM)}},
-	}
+	}, moreBackends()...)
 }
 
 // refuse stands for a kernel, or a filter in front of it, that gives no ring.

@@ -1,0 +1,5 @@
+//go:build !giouring
+
+package disk
+
+func moreBackends() []backend { return nil }

@@ -1,0 +1,5 @@
+//go:build !giouring
+
+package uring
+
+func moreOpeners() []opener { return nil }
