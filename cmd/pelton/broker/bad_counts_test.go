@@ -1,6 +1,7 @@
 package broker_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"reflect"
@@ -81,7 +82,7 @@ func TestCountsThatLie(t *testing.T) {
 		for version := max(r[0], lowestSpoken[key]); version <= r[1]; version++ {
 			t.Run(fmt.Sprintf("%s-v%d", kmsg.NameForKey(key), version), func(t *testing.T) {
 				// Neighbouring versions have nearly the same layout: each is lied to at other bytes.
-				frames := lies(filled(key, version), 12+int(version)%4, 4)
+				frames := lies(filled(key, version), 12+int(version)%6, 6)
 				spent := allocated(func() {
 					for _, frame := range frames {
 						c, err := n.connect(t)
@@ -106,16 +107,19 @@ func TestCountsThatLie(t *testing.T) {
 func TestCountsThatAmplify(t *testing.T) {
 	n := own(t, "auto.create.topics.enable=false")
 	bystander := n.dial(t)
-	const padding = 64 << 10
+	const padding = 66 << 10
 	for key, r := range ranges(bystander) {
+		if changesMuch[key] {
+			continue
+		}
 		for _, version := range []int16{max(r[0], lowestSpoken[key]), r[1]} {
 			t.Run(fmt.Sprintf("%s-v%d", kmsg.NameForKey(key), version), func(t *testing.T) {
 				frame := filled(key, version)
 				worst := int64(0)
-				for at := 12; at < min(len(frame), 120); at++ {
+				for at := 12; at < min(len(frame), 120); at += 3 {
 					for _, count := range [][]byte{{0, 0, 0xff, 0xf0}, {0xf0, 0xff, 0x03}} {
 						b := append(append([]byte(nil), frame[:at]...), count...)
-						b = append(b, make([]byte, padding)...)
+						b = append(b, bytes.Repeat([]byte{'A'}, padding)...) // no element of a few bytes is in there
 						binary.BigEndian.PutUint32(b, uint32(len(b)-4))
 						c, err := n.connect(t)
 						if err != nil {

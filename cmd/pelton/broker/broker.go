@@ -204,6 +204,22 @@ func (b *Broker) join(ctx context.Context) error {
 	}
 	b.cluster = cluster
 	b.api.Join(cluster)
+	return b.renewEpochs(ctx)
+}
+
+// renewEpochs begins a new leader epoch for each log that came back shorter than it was, before the first client can write to it.
+func (b *Broker) renewEpochs(ctx context.Context) error {
+	shortened := b.api.Shortened()
+	if len(shortened) == 0 {
+		return nil
+	}
+	err := b.cluster.RaiseLeaderEpochs(ctx, shortened)
+	if errors.Is(err, run.ErrNotController) {
+		return nil // the cluster has another controller, and it elects
+	}
+	if err != nil {
+		return fmt.Errorf("new leader epochs for logs that lost their end: %w", err)
+	}
 	return nil
 }
 

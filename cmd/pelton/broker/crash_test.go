@@ -31,6 +31,8 @@ func serveInstead() {
 	if text == "" {
 		return
 	}
+	term := make(chan os.Signal, 1)
+	signal.Notify(term, syscall.SIGTERM)
 	n := &node{}
 	err := json.Unmarshal([]byte(text), &n.keys)
 	if err == nil {
@@ -43,8 +45,6 @@ func serveInstead() {
 	if err := json.NewEncoder(os.Stdout).Encode(n.broker.Ready()); err != nil {
 		os.Exit(1)
 	}
-	term := make(chan os.Signal, 1)
-	signal.Notify(term, syscall.SIGTERM)
 	<-term
 	if err := n.end(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
