@@ -182,6 +182,9 @@ func (l *Log) Turn(nowMs int64) {
 		l.beginRoll()
 		return
 	}
+	if l.work.unborn && (first.Durable || l.opt.FlushMessages > 0) {
+		return
+	}
 	l.buildChain(first)
 	l.disk.Submit(&w.op)
 }
@@ -221,7 +224,12 @@ func (l *Log) buildChain(first *Append) {
 	w.unflushed += count
 	w.chainSize = size
 	w.op.Kind, w.op.File, w.op.Off, w.op.Owner = disk.Write, seg.file, seg.size, l
-	w.op.Durable = first.Durable || (l.opt.FlushMessages > 0 && w.unflushed >= l.opt.FlushMessages)
+	w.op.Durable = l.durableNext(first)
+}
+
+// durableNext reports whether a chain that begins with first is one that syncs.
+func (l *Log) durableNext(first *Append) bool {
+	return first.Durable || (l.opt.FlushMessages > 0 && l.write.unflushed >= l.opt.FlushMessages)
 }
 
 // maxRelative is the largest distance from a segment's base that an index entry can hold.
@@ -280,7 +288,7 @@ func (l *Log) OnDisk(op *disk.Op) {
 	}
 	if op.Durable {
 		w.unflushed, w.flushedMs = 0, l.nowMs
-		if !l.work.unsettled {
+		if !l.work.unsettled && !l.work.unborn {
 			l.durable = l.end
 		}
 	}

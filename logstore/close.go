@@ -192,11 +192,18 @@ func (l *Log) closeClean() error {
 	if !l.dirty && l.end == l.opened && !l.epochs.dirty && len(l.work.slow) == 0 && !l.work.slowOut {
 		return nil
 	}
-	for _, job := range l.work.slow { // segments that retention took out must not come back
-		if r, ok := job.(*renameWork); ok {
-			if r.Run(); r.err != nil {
-				return r.err
-			}
+	for _, job := range l.work.slow { // a new partition needs its names, and segments that retention took out must not come back
+		var err error
+		switch job := job.(type) {
+		case *renameWork:
+			job.Run()
+			err = job.err
+		case *birthWork:
+			job.Run()
+			err = job.err
+		}
+		if err != nil {
+			return err
 		}
 	}
 	for i, seg := range l.segments {

@@ -78,11 +78,9 @@ func (m *Manager) load(d *Dir, tp TopicPartition, topicID [16]byte, o Options, i
 		if err := m.opt.FS.MkdirAll(l.path); err != nil {
 			return nil, err
 		}
-		if err := m.opt.FS.SyncDir(d.path); err != nil {
-			return nil, err
-		}
-	}
-	if err := l.checkTopicID(); err != nil {
+		l.work.unborn = true
+		l.work.slow = append(l.work.slow, &birthWork{l: l})
+	} else if err := l.checkTopicID(); err != nil {
 		return nil, err
 	}
 	m.mu.Lock()
@@ -113,7 +111,7 @@ func (l *Log) checkTopicID() error {
 	path := filepath.Join(l.path, partitionFile)
 	b, err := l.fs.ReadFile(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), err == nil && len(b) == 0: // a crash came before the new partition's names were durable
 		if l.topicID == [16]byte{} {
 			return nil
 		}

@@ -92,6 +92,11 @@ func (o *opening) first(base int64) error {
 	if err := createSegment(l.fs, seg, l.opt.IndexMaxBytes, 0); err != nil {
 		return err
 	}
+	if !l.work.unborn {
+		if err := l.fs.SyncDir(l.path); err != nil {
+			return err
+		}
+	}
 	l.segments = []*Segment{seg}
 	l.start, l.end, l.hw, l.durable = base, base, base, base
 	l.producers = producer.NewTable()

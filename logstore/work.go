@@ -22,6 +22,7 @@ type lanes struct {
 	slow      []Work
 	slowOut   bool
 	unsettled bool // a closed segment is not known to be on the disk
+	unborn    bool // the partition's own names are not known to be on the disk
 	epochs    bool // a job that saves the epochs is queued
 	probing   bool
 	flushing  bool
@@ -79,12 +80,17 @@ type rollWork struct {
 	seg  *Segment
 	most int32
 	pre  int64
+	sync bool
 	err  error
 }
 
-// beginRoll asks for a new segment at the log's end.
+// beginRoll asks for a new segment at the log's end. Its name is made durable at once where appends are, else when the old segment is settled:
+// nothing counts as durable before that.
 func (l *Log) beginRoll() {
 	w := &rollWork{l: l, seg: newSegment(l.path, l.end, l.nowMs), most: l.opt.IndexMaxBytes}
+	if q := &l.write; q.head < len(q.queue) {
+		w.sync = q.queue[q.head].Durable || l.opt.FlushMessages > 0
+	}
 	if l.opt.Preallocate {
 		w.pre = int64(l.opt.SegmentBytes)
 	}
@@ -92,7 +98,11 @@ func (l *Log) beginRoll() {
 }
 
 // Run implements Work.
-func (w *rollWork) Run() { w.err = createSegment(w.l.fs, w.seg, w.most, w.pre) }
+func (w *rollWork) Run() {
+	if w.err = createSegment(w.l.fs, w.seg, w.most, w.pre); w.err == nil && w.sync {
+		w.err = w.l.fs.SyncDir(w.l.path)
+	}
+}
 
 // createSegment makes a segment's files: the log, and the two indexes at the full size that Kafka gives active ones.
 func createSegment(fs disk.FS, seg *Segment, indexBytes int32, preallocate int64) (err error) {
@@ -104,9 +114,6 @@ func createSegment(fs disk.FS, seg *Segment, indexBytes int32, preallocate int64
 		if err == nil {
 			err = preallocateIndex(fs, x, indexBytes)
 		}
-	}
-	if err == nil {
-		err = fs.SyncDir(filepath.Dir(seg.stem))
 	}
 	if err != nil && seg.file != nil {
 		_ = seg.file.Close()
@@ -153,6 +160,37 @@ func (w *rollWork) Apply() {
 	l.publish()
 }
 
+// birthWork makes the names of a new partition durable. Appends that promise durability wait for it, others do not.
+type birthWork struct {
+	l   *Log
+	err error
+}
+
+// Run implements Work.
+func (w *birthWork) Run() {
+	if w.l.topicID != [16]byte{} {
+		w.err = w.l.fs.WriteFileAtomic(filepath.Join(w.l.path, partitionFile), encodePartition(w.l.topicID))
+	}
+	if w.err == nil {
+		w.err = w.l.fs.SyncDir(w.l.path)
+	}
+	if w.err == nil {
+		w.err = w.l.fs.SyncDir(w.l.home.path)
+	}
+}
+
+// Apply implements Work.
+func (w *birthWork) Apply() {
+	w.l.work.slowOut = false
+	if w.l.worked(w.err, false) {
+		w.l.work.unborn = false
+		return
+	}
+	if w.l.home.Offline() == nil {
+		w.l.work.slow = append(w.l.work.slow, w)
+	}
+}
+
 // settleWork makes a closed segment final: synced, its indexes written and cut to their entries, the producers' snapshot beside it.
 type settleWork struct {
 	l        *Log
@@ -165,7 +203,7 @@ type settleWork struct {
 
 // Run implements Work.
 func (w *settleWork) Run() {
-	if w.err = w.seg.file.Sync(); w.err != nil {
+	if w.err = errors.Join(w.seg.file.Sync(), w.l.fs.SyncDir(w.l.path)); w.err != nil {
 		return
 	}
 	w.synced = true
@@ -289,7 +327,7 @@ func (w *flushWork) Run() { w.err = w.seg.file.DataSync() }
 func (w *flushWork) Apply() {
 	l := w.l
 	l.work.slowOut, l.work.flushing = false, false
-	if l.worked(w.err, true) && !l.work.unsettled {
+	if l.worked(w.err, true) && !l.work.unsettled && !l.work.unborn {
 		l.durable = max(l.durable, w.end)
 		l.write.flushedMs = l.nowMs
 		l.publish()
