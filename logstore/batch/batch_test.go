@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand"
 	"testing"
 )
@@ -154,6 +155,7 @@ func TestValidateStopsBombs(t *testing.T) {
 func TestFastAndSlowWalkAgree(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
 	sizes := []int{0, 1, 5, 62, 63, 64, 65, 127, 128, 8190, 8191, 8192, 20000}
+	fast := 0
 	for range 3000 {
 		bd := NewBuilder(None)
 		delta := int32(rng.Intn(3)) * 8190
@@ -165,24 +167,31 @@ func TestFastAndSlowWalkAgree(t *testing.T) {
 		if rng.Intn(4) == 0 {
 			hs = append(hs, RecordHeader{"a", nil})
 		}
-		bd.AddAt(0, 0, nil, nil)
+		bd.AddAt(0, 0, nil, []byte("value"))
 		bd.AddAt(delta+1, rng.Int63n(1<<uint(1+rng.Intn(40)))-1<<10, key, make([]byte, sizes[rng.Intn(len(sizes))]), hs...)
 		b := append(bd.records, make([]byte, rng.Intn(30))...)
-		at, _, _, _, _ := slowRecordOrFail(t, b, 0)
-		e1, d1, t1, k1, ok := fastRecord(b, at)
-		e2, d2, t2, k2, err := slowRecord(b, at)
-		if err != nil || (ok && (e1 != e2 || d1 != d2 || t1 != t2 || k1 != k2)) {
-			t.Fatalf("fast %d %d %d %v %v, slow %d %d %d %v %v", e1, d1, t1, k1, ok, e2, d2, t2, k2, err)
+		w := walk{low: math.MinInt64, high: math.MaxInt64, count: 2, lastDelta: 2 + delta, gaps: delta > 0, maxTimestamp: NoTimestamp, first: 5}
+		n, i, prev := w.common(b, 0, 0, -1)
+		slow := w
+		slow.maxTimestamp, slow.maxDelta = NoTimestamp, 0
+		at, last := 0, int32(-1)
+		for range n {
+			end, d, ts, _, err := slowRecord(b, at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if at, last = end, d; ts+5 > slow.maxTimestamp {
+				slow.maxTimestamp, slow.maxDelta = ts+5, d
+			}
 		}
+		if at != i || last != prev || slow.maxTimestamp != w.maxTimestamp || slow.maxDelta != w.maxDelta {
+			t.Fatalf("fast walked to %d, delta %d, time %d; slow to %d, delta %d, time %d", i, prev, w.maxTimestamp, at, last, slow.maxTimestamp)
+		}
+		fast += int(n)
 	}
-}
-
-func slowRecordOrFail(t *testing.T, b []byte, i int) (int, int32, int64, bool, error) {
-	e, d, ts, k, err := slowRecord(b, i)
-	if err != nil {
-		t.Fatal(err)
+	if fast < 2000 {
+		t.Fatalf("the fast path took %d of 6000 records", fast)
 	}
-	return e, d, ts, k, err
 }
 
 func TestValidateAllocatesNothing(t *testing.T) {

@@ -24,7 +24,7 @@ type walk struct {
 	badTimes     []RecordError
 }
 
-// headRoom is how many bytes must be left for the fast path: length 3, attributes 1, timestamp 3, offset 3, key length 3.
+// headRoom is how many bytes must be left for the fast path: length 2, attributes 1, timestamp 3, offset 3, key length 2.
 const headRoom = 16
 
 func (w *walk) begin(h *Header, base int32) {
@@ -38,12 +38,12 @@ func (w *walk) begin(h *Header, base int32) {
 func (w *walk) run(b []byte) error {
 	i, prev := 0, int32(-1)
 	for n := int32(0); n < w.count; n++ {
-		end, delta, ts, keyed, ok := fastRecord(b, i)
-		if !ok {
-			var err error
-			if end, delta, ts, keyed, err = slowRecord(b, i); err != nil {
-				return w.fault(n, err)
-			}
+		if n, i, prev = w.common(b, n, i, prev); n == w.count {
+			break
+		}
+		end, delta, ts, keyed, err := slowRecord(b, i)
+		if err != nil {
+			return w.fault(n, err)
 		}
 		if delta != prev+1 && (!w.gaps || delta <= prev) {
 			return invalid(w.base+n, "offset deltas are not consecutive")
@@ -66,72 +66,65 @@ func (w *walk) run(b []byte) error {
 	return nil
 }
 
-// fastRecord reads the record at b[i:]. Whatever is not the common shape, right or wrong, is left to slowRecord: ok is false then.
-// delta and ts are relative to the batch.
-func fastRecord(b []byte, i int) (end int, delta int32, ts int64, keyed, ok bool) {
-	if len(b)-i < headRoom {
-		return 0, 0, 0, false, false
+// common reads records as long as they have the common shape and nothing about them asks for more than a glance: varints of one or two
+// bytes (the timestamp's up to three), no headers, the next offset, a timestamp and a key that the topic takes. It stops before the first
+// other one, right or wrong. A varint that goes on behind its last byte here has that byte's top bit left in it. n, i and prev are the record's number, its place, and the offset delta before it.
+func (w *walk) common(b []byte, n int32, i int, prev int32) (int32, int, int32) {
+	low, high, first, newest := w.low, w.high, w.first, w.maxTimestamp
+	odd := uint32(0x4001) // bits that a length must not have: negative, or a varint of more than two bytes
+	keyOdd := odd
+	if !w.requireKeys {
+		keyOdd = 0x4000 // a null key is fine: its length reads as 1
 	}
-	h := (*[headRoom]byte)(b[i:])
-	length, j := uint32(h[0]), 1
-	if length >= 0x80 {
-		if h[1] >= 0x80 {
-			return 0, 0, 0, false, false
+	for n < w.count && len(b)-i >= headRoom {
+		h := (*[headRoom]byte)(b[i:])
+		length, j := uint32(h[0]), 1
+		if length >= 0x80 {
+			length, j = length&0x7f|uint32(h[1])<<7, 2
 		}
-		length, j = length&0x7f|uint32(h[1])<<7, 2
-	}
-	end = i + j + int(length>>1)
-	if length&1 != 0 || end > len(b) {
-		return 0, 0, 0, false, false
-	}
-	j++ // attributes: no bit has a meaning yet
-	t := uint32(h[j&15])
-	j++
-	if t >= 0x80 {
-		c := uint32(h[j&15])
+		end := i + j + int(length>>1)
+		j++ // attributes: no bit has a meaning yet
+		t := uint32(h[j&15])
 		j++
-		t = t&0x7f | c<<7
-		if c >= 0x80 {
-			c = uint32(h[j&15])
+		if t >= 0x80 {
+			t = t&0x7f | uint32(h[j&15])<<7
 			j++
-			if c >= 0x80 {
-				return 0, 0, 0, false, false
+			if t >= 0x4000 {
+				t = t&0x3fff | uint32(h[j&15])<<14
+				j++
 			}
-			t = t&0x3fff | c<<14
 		}
-	}
-	o := uint32(h[j&15])
-	j++
-	if o >= 0x80 {
-		c := uint32(h[j&15])
+		o := uint32(h[j&15])
 		j++
-		o = o&0x7f | c<<7
-		if c >= 0x80 {
-			c = uint32(h[j&15])
+		if o >= 0x80 {
+			o = o&0x7f | uint32(h[j&15])<<7
 			j++
-			if c >= 0x80 {
-				return 0, 0, 0, false, false
+			if o >= 0x4000 {
+				o = o&0x3fff | uint32(h[j&15])<<14
+				j++
 			}
-			o = o&0x3fff | c<<14
 		}
-	}
-	k := uint32(h[j&15])
-	j++
-	if k >= 0x80 {
-		c := uint32(h[j&15])
+		k := uint32(h[j&15])
 		j++
-		if c >= 0x80 {
-			return 0, 0, 0, false, false
+		if k >= 0x80 {
+			k = k&0x7f | uint32(h[j&15])<<7
+			j++
 		}
-		k = k&0x7f | c<<7
+		ts := first + (int64(t>>1) ^ -int64(t&1))
+		if length&odd|k&keyOdd != 0 || t|o >= 1<<21 || o != uint32(prev+1)<<1 || end > len(b) || ts < low || ts > high || !fastBody(b, i+j, end, k) {
+			break
+		}
+		if ts > newest {
+			newest = ts
+			w.maxTimestamp, w.maxDelta = ts, prev+1
+		}
+		prev, i = prev+1, end
+		n++
 	}
-	if !fastBody(b, i+j, end, k) {
-		return 0, 0, 0, false, false
-	}
-	return end, int32(o >> 1), int64(t>>1) ^ -int64(t&1), k&1 == 0, o&1 == 0
+	return n, i, prev
 }
 
-// fastBody is the rest of fastRecord: key (k is its length as it was read), value, and no headers, exactly up to end.
+// fastBody is the rest of a record of the common shape: key (k is its length as it was read), value, and no headers, exactly up to end.
 func fastBody(b []byte, j, end int, k uint32) bool {
 	if k&1 == 0 {
 		j += int(k >> 1)
