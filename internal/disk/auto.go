@@ -11,8 +11,8 @@ type asyncDisk interface {
 	accept(op *Op) // an op that has begun
 }
 
-// autoDisk writes small appends without durability at Submit, where the file system would send a ring write to a kernel worker anyway and the
-// directory is quick; everything else goes to the backend below.
+// autoDisk writes small appends at Submit, where the file system would send a ring write to a kernel worker anyway and the directory is
+// quick; durable ones then have only their fdatasync left. Everything else goes to the backend below.
 type autoDisk struct {
 	asyncDisk
 	inlineMax int
@@ -67,13 +67,21 @@ func (d *autoDisk) nowNs() int64 { return int64(time.Since(d.start)) }
 // Submit implements Disk.
 func (d *autoDisk) Submit(op *Op) {
 	op.begin()
-	if op.Kind != Write || op.Durable || op.want == 0 {
+	if op.Kind != Write || op.want == 0 {
 		d.accept(op)
 		return
 	}
 	v := d.volumeOf(op.File)
 	op.startNs = d.nowNs()
-	if op.want > d.inlineMax || v.noWait == yes || !v.quick() {
+	if op.want > d.inlineMax || !v.quick() {
+		d.accept(op)
+		return
+	}
+	if op.Durable {
+		d.writeThenSync(op, v)
+		return
+	}
+	if v.noWait == yes {
 		d.accept(op)
 		return
 	}
@@ -88,6 +96,23 @@ func (d *autoDisk) Submit(op *Op) {
 		v.note(d.nowNs()-op.startNs, d.slowNs)
 	}
 	op.finish()
+	d.finished(op)
+}
+
+// writeThenSync writes a small durable append at once and leaves the backend below nothing but its fdatasync: one trip to a kernel worker
+// instead of two.
+func (d *autoDisk) writeThenSync(op *Op, v *volume) {
+	failed := op.performWrite()
+	v.note(d.nowNs()-op.startNs, d.slowNs)
+	if failed {
+		d.finished(op)
+		return
+	}
+	d.accept(op)
+}
+
+// finished keeps an op that is done for the next Reap.
+func (d *autoDisk) finished(op *Op) {
 	op.release()
 	d.inline++
 	d.waiting++

@@ -19,6 +19,18 @@ func (op *Op) perform() {
 	}
 }
 
+// performWrite writes a durable op's bytes with blocking calls and leaves the fdatasync; true: the op has failed and is finished.
+func (op *Op) performWrite() (failed bool) {
+	for !op.syncing {
+		op.linked = false
+		op.main = op.call()
+		if op.settle() {
+			return true
+		}
+	}
+	return false
+}
+
 // call makes one system call for the op and returns its result in the kernel's form.
 func (op *Op) call() int32 {
 	switch {
