@@ -90,3 +90,69 @@ func TestPatchLegacyKeepsTheChecksumRight(t *testing.T) {
 		}
 	}
 }
+
+// case C-44: sets of three, plain and wrapped, of both formats; a broken checksum stores nothing.
+func TestUpConvert(t *testing.T) {
+	for _, magic := range []int8{0, 1} {
+		for codec := None; codec <= LZ4; codec++ {
+			set := legacySet(magic, codec, 3)
+			b, err := UpConvert(nil, set, Limits{})
+			if err != nil {
+				t.Fatalf("magic %d %s: %v", magic, codec, err)
+			}
+			var in Info
+			if err := Validate(b, Limits{}, &in); err != nil || in.Count != 3 || in.Batches[0].Codec() != codec {
+				t.Fatalf("magic %d %s: %v %+v", magic, codec, err, in)
+			}
+			if want := []int64{NoTimestamp, 102}[magic]; in.MaxTimestamp != want {
+				t.Errorf("magic %d %s: max timestamp %d", magic, codec, in.MaxTimestamp)
+			}
+			for _, at := range []int{legacyCRC, len(set) - 1} {
+				bad := append([]byte(nil), set...)
+				bad[at] ^= 1
+				if _, err := UpConvert(nil, bad, Limits{}); err == nil {
+					t.Errorf("magic %d %s: a flipped bit at %d was taken", magic, codec, at)
+				}
+			}
+		}
+	}
+}
+
+func TestDownConvertReadsBackTheSame(t *testing.T) {
+	for _, magic := range []int8{0, 1} {
+		for codec := None; codec <= LZ4; codec++ {
+			bd := NewBuilder(codec)
+			bd.BaseOffset = 40
+			bd.Add(7, []byte("a"), []byte("x"), RecordHeader{"h", nil})
+			bd.AddAt(3, 9, nil, []byte("y"))
+			bd.AddAt(4, 8, []byte("b"), nil)
+			b := append(bd.Bytes(), BuildMarker(1, 0, 1, 0, 5)...)
+			var it Iterator
+			out, err := it.DownConvert(nil, b, magic, 43)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			if err := it.Each(out, func(r Record) bool {
+				got = append(got, fmt.Sprintf("%d@%d %q %q", r.Offset, r.Timestamp, r.Key, r.Value))
+				return r.Batch.Magic == magic && r.Batch.Codec() == codec
+			}); err != nil {
+				t.Fatal(err)
+			}
+			want := `40@7 "a" "x" 43@9 "" "y" 44@8 "b" ""]`
+			if magic == 0 {
+				want = `40@-1 "a" "x" 43@-1 "" "y" 44@-1 "b" ""]`
+			}
+			if codec == None {
+				want = want[len(`40@7 "a" "x" `)+int(1-magic):]
+			}
+			if fmt.Sprint(got) != "["+want {
+				t.Errorf("magic %d %s: %v, want [%s", magic, codec, got, want)
+			}
+		}
+	}
+	var it Iterator
+	if _, err := it.DownConvert(nil, set(Zstd, 1, 1), 1, 0); err != ErrCodec {
+		t.Fatalf("zstd: %v", err)
+	}
+}

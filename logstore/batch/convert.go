@@ -1,0 +1,193 @@
+package batch
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+)
+
+// UpConvert appends one batch of format 2 to dst with the records of a message set of formats 0 and 1, as an old client produces it: every
+// checksum is verified, and the codec is that of its wrappers. The batch still has to pass Validate, which knows what the topic demands.
+func UpConvert(dst, set []byte, lim Limits) ([]byte, error) {
+	u := upConversion{lim: lim, bd: NewBuilder(None), magic: -1}
+	if u.lim.Codecs == nil {
+		u.lim.Codecs = NewCodecs()
+	}
+	if u.lim.MaxDecompressed <= 0 {
+		u.lim.MaxDecompressed = DefaultMaxDecompressed
+	}
+	if len(set) == 0 {
+		return dst, invalid(-1, "no message")
+	}
+	for len(set) > 0 {
+		m, size, err := readMessage(set)
+		if err != nil {
+			return dst, err
+		}
+		if lim.MaxBatchBytes > 0 && size > int(lim.MaxBatchBytes) {
+			return dst, ErrTooLarge
+		}
+		if !CheckEntryCRC(set[:size]) {
+			return dst, ErrCRC
+		}
+		if err := u.entry(&m); err != nil {
+			return dst, err
+		}
+		set = set[size:]
+	}
+	return u.bd.Append(dst)
+}
+
+// upConversion collects the records of one set.
+type upConversion struct {
+	lim   Limits
+	bd    *Builder
+	magic int8 // of the first message; all have the same
+}
+
+// entry adds a message, or those in a wrapper.
+func (u *upConversion) entry(m *message) error {
+	if u.magic >= 0 && m.magic != u.magic {
+		return invalid(u.bd.Count(), "messages of different formats in one set")
+	}
+	u.magic = m.magic
+	if m.magic == 1 && m.attr&attrLogAppendTime != 0 {
+		return &InvalidTimestampError{Index: u.bd.Count(), Msg: "the producer should not set the timestamp type to LogAppendTime"}
+	}
+	codec := Codec(m.attr & attrCodec)
+	if codec == None {
+		u.bd.Add(m.timestamp, m.key, m.value)
+		return nil
+	}
+	u.bd.Codec = codec
+	s := u.lim.Codecs.get()
+	defer u.lim.Codecs.put(s)
+	inner, err := s.openWrapper(m, u.lim.MaxDecompressed)
+	if err != nil {
+		return err
+	}
+	if _, _, err := countInner(inner, m.magic); err != nil {
+		return err
+	}
+	for len(inner) > 0 {
+		in, size, err := readMessage(inner)
+		if err != nil {
+			return err
+		}
+		if !CheckEntryCRC(inner[:size]) {
+			return ErrCRC
+		}
+		u.bd.Add(in.timestamp, in.key, in.value)
+		inner = inner[size:]
+	}
+	return nil
+}
+
+// DownConvert appends to dst the records of whole batches from offset from on in format magic, 0 or 1, for a client that knows no other.
+// Batches of that format or an older one are copied as they are. Headers are dropped, control batches are left out, zstd is ErrCodec.
+// Compressed batches stay compressed and whole: such clients skip what they did not ask for.
+func (it *Iterator) DownConvert(dst, b []byte, magic int8, from int64) ([]byte, error) {
+	if it.Codecs == nil {
+		it.Codecs = NewCodecs()
+	}
+	for len(b) >= PrefixSize {
+		size, have, err := EntrySize(b)
+		if err != nil {
+			return dst, err
+		}
+		if size > len(b) {
+			return dst, nil
+		}
+		if have <= magic {
+			dst = append(dst, b[:size]...)
+		} else if dst, err = it.downBatch(dst, b[:size], magic, from); err != nil {
+			return dst, err
+		}
+		b = b[size:]
+	}
+	return dst, nil
+}
+
+// downBatch converts one entry of a newer format.
+func (it *Iterator) downBatch(dst, b []byte, magic int8, from int64) ([]byte, error) {
+	e, err := ParseEntry(b)
+	if err != nil {
+		return dst, err
+	}
+	codec := e.Codec()
+	if e.Magic == 2 && e.IsControl() {
+		return dst, nil
+	}
+	if codec > LZ4 {
+		return dst, ErrCodec
+	}
+	var set []byte
+	if codec == None {
+		set = dst
+	}
+	base, last, newest, n := int64(-1), int64(-1), NoTimestamp, 0
+	err = it.Each(b, func(r Record) bool {
+		if codec == None && r.Offset < from {
+			return true
+		}
+		if n == 0 {
+			base = r.Offset
+		}
+		offset := r.Offset
+		if codec != None && magic == 1 {
+			offset -= base
+		}
+		n, last, newest = n+1, r.Offset, max(newest, r.Timestamp)
+		set = appendMessage(set, magic, offset, r.Timestamp, e.Attributes&attrLogAppendTime, r.Key, r.Value)
+		return true
+	})
+	if err != nil || n == 0 {
+		return dst, err
+	}
+	if codec == None {
+		return set, nil
+	}
+	packed, err := Compress(nil, codec, set)
+	if err != nil {
+		return dst, err
+	}
+	if codec == LZ4 && magic == 0 {
+		breakLZ4(packed)
+	}
+	return appendMessage(dst, magic, last, newest, e.Attributes&(attrLogAppendTime|attrCodec), nil, packed), nil
+}
+
+// appendMessage writes one message of format 0 or 1.
+func appendMessage(b []byte, magic int8, offset, ts int64, attr int16, key, value []byte) []byte {
+	at := len(b)
+	b = binary.BigEndian.AppendUint64(b, uint64(offset))
+	b = append(b, 0, 0, 0, 0, 0, 0, 0, 0) // size and CRC
+	if magic == 0 {
+		attr &= attrCodec
+	}
+	b = append(b, byte(magic), byte(attr))
+	if magic == 1 {
+		b = binary.BigEndian.AppendUint64(b, uint64(ts))
+	}
+	b = appendLegacyField(b, key)
+	b = appendLegacyField(b, value)
+	binary.BigEndian.PutUint32(b[at+8:], uint32(len(b)-at-LogOverhead))
+	binary.BigEndian.PutUint32(b[at+legacyCRC:], crc32.ChecksumIEEE(b[at+legacyMagic:]))
+	return b
+}
+
+func appendLegacyField(b, v []byte) []byte {
+	if v == nil {
+		return binary.BigEndian.AppendUint32(b, 0xffffffff)
+	}
+	b = binary.BigEndian.AppendUint32(b, uint32(len(v)))
+	return append(b, v...)
+}
+
+// breakLZ4 makes the frame descriptor's checksum the one that clients of format 0 compute and check: over the magic number too.
+func breakLZ4(b []byte) {
+	n := 6 // magic, FLG, BD
+	if len(b) <= n || b[4]&0x08 != 0 {
+		return
+	}
+	b[n] = byte(xxh32Short(b[:n]) >> 8)
+}
