@@ -35,8 +35,7 @@ func (l *loop) auth(p *peer, xid int32, r *jute.Reader) {
 	l.send(p, jute.AppendReplyHeader(l.begin(), xid, 0, code))
 	if code != jute.OK {
 		l.stats.authFailed++
-		p.state = ending
-		p.c.CloseAfterFlush(errAuthFailed)
+		p.hangUp(errAuthFailed)
 	}
 }
 

@@ -259,6 +259,7 @@ func (l *loop) shut() error {
 	l.net.FlushOut()
 	l.net.Close()
 	l.snap.end()
+	l.lastSnapshot()
 	l.disk.Close()
 	err := l.prop.Close()
 	l.arena.Close()

@@ -211,3 +211,13 @@ func (l *loop) notify(ev *tree.Event) {
 	b = jute.AppendInt(b, jute.StateConnected)
 	l.send(p, jute.AppendText(b, ev.Path))
 }
+
+// hangUp takes no more requests and closes when everything is sent, at once when nothing waits to be.
+func (p *peer) hangUp(cause error) {
+	p.state = ending
+	if p.c.OutBytes() == 0 {
+		p.c.Close(cause)
+		return
+	}
+	p.c.CloseAfterFlush(cause)
+}

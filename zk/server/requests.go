@@ -40,8 +40,7 @@ func (l *loop) request(p *peer, f netpoll.Frame) (kept bool) {
 // unknown operations end the connection.
 func (l *loop) unknown(p *peer, xid int32) {
 	l.send(p, jute.AppendReplyHeader(l.begin(), xid, -1, jute.Unimplemented))
-	p.state = ending
-	p.c.CloseAfterFlush(errUnknownOp)
+	p.hangUp(errUnknownOp)
 }
 
 // write checks a write and gives it its place in the order.
@@ -84,7 +83,7 @@ func (l *loop) answerWrite(p *peer, w *waiting, x *tree.Txn, res *tree.Result) {
 	p.stats.answered(l.nowMs-w.ms, l.nowMs, w.xid, l.tree.Zxid)
 	p.stats.lastOp = opName(w.op)
 	if w.op == jute.OpCloseSession {
-		p.c.CloseAfterFlush(errClosedByClient)
+		p.hangUp(errClosedByClient)
 	}
 }
 

@@ -3,11 +3,16 @@ package server
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"regexp"
 	"testing"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 	"go.uber.org/goleak"
+
+	"github.com/pelton-broker/pelton/zk/jute"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -145,5 +150,132 @@ func TestServerKeepsStateAndSessionsOverRestarts(t *testing.T) {
 	there, st, err := c.Exists("/mine")
 	if err != nil || !there || st.EphemeralOwner != id || c.SessionID() != id {
 		t.Fatalf("the session's ephemeral after the restart: %v %+v %v", there, st, err)
+	}
+}
+
+func TestServerExpiresSilentSessions(t *testing.T) {
+	s := start(t, t.TempDir(), func(o *Options) { o.TickTimeMs = 50 })
+	defer stop(t, s)
+	c, _ := dial(t, s)
+	defer c.Close()
+	nc, err := net.Dial("tcp", s.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := jute.AppendLong(jute.AppendInt(nil, 0), 0)
+	b = jute.AppendLong(jute.AppendInt(b, 100), 0)
+	b = jute.AppendBuffer(b, make([]byte, 16))
+	body := jute.AppendACL(jute.AppendBuffer(jute.AppendText(nil, "/silent"), nil), []jute.ACL{{Perms: 31, ID: jute.ID{Scheme: "world", ID: "anyone"}}})
+	req := append(jute.AppendInt(jute.AppendInt(nil, 1), jute.OpCreate), jute.AppendInt(body, jute.FlagEphemeral)...)
+	out := append(jute.AppendInt(nil, int32(len(b))), b...)
+	out = append(append(out, jute.AppendInt(nil, int32(len(req)))...), req...)
+	_, _, made, err := c.ExistsW("/silent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := nc.Write(out); err != nil {
+		t.Fatal(err)
+	}
+	if ev := <-made; ev.Type != zk.EventNodeCreated {
+		t.Fatalf("event %+v", ev)
+	}
+	_, _, gone, err := c.ExistsW("/silent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ev := <-gone; ev.Type != zk.EventNodeDeleted {
+		t.Fatalf("event %+v", ev)
+	}
+	// The server has closed the connection of the session that expired.
+	if _, err := io.ReadAll(nc); err != nil {
+		t.Fatal(err)
+	}
+	_ = nc.Close()
+}
+
+func TestFourLetterWordsHaveZooKeepersLayout(t *testing.T) {
+	s := start(t, t.TempDir(), func(o *Options) { o.FourLetterWhitelist = "srvr, ruok, cons" })
+	defer stop(t, s)
+	c, _ := dial(t, s)
+	defer c.Close()
+	must[string](t)(c.Create("/a", nil, 0, zk.WorldACL(zk.PermAll)))
+	addr := []string{s.Addr().String()}
+	// go-zookeeper reads the dates of 3.5 and before only, so it cannot parse srvr of a real 3.9 either.
+	srvr := ask(t, addr[0], "srvr")
+	layout := regexp.MustCompile(`^Zookeeper version: 3\.9\.5-\S+, built on \d{4}-\d\d-\d\d \d\d:\d\d UTC\nLatency min/avg/max: \d+/[\d.]+/\d+\nReceived: \d+\nSent: \d+\nConnections: 2\nOutstanding: 0\nZxid: 0x2\nMode: standalone\nNode count: 5\n$`)
+	if !layout.MatchString(srvr) {
+		t.Fatalf("srvr: %q", srvr)
+	}
+	if up := zk.FLWRuok(addr, 5*time.Second); !up[0] {
+		t.Fatal("ruok")
+	}
+	conns := regexp.MustCompile(`^ /127\.0\.0\.1:\d+\[1\]\(queued=0,recved=\d+,sent=\d+,sid=0x[0-9a-f]+,lop=CREA,est=\d+,to=10000,lcxid=0x1,lzxid=0x2,lresp=\d+,llat=\d+,minlat=\d+,avglat=\d+,maxlat=\d+\)\n /127\.0\.0\.1:\d+\[0\]\(queued=0,recved=1,sent=0\)\n\n$`)
+	if got := ask(t, addr[0], "cons"); !conns.MatchString(got) {
+		t.Fatalf("cons: %q", got)
+	}
+	if got := ask(t, addr[0], "mntr"); got != "mntr is not executed because it is not in the whitelist.\n" {
+		t.Fatalf("mntr: %q", got)
+	}
+}
+
+func ask(t *testing.T, addr, word string) string {
+	t.Helper()
+	nc, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	_, _ = nc.Write([]byte(word))
+	b, err := io.ReadAll(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// C-61: many children with long names, and a frame that claims 2 GB.
+func TestServerSendsLongListsWhole(t *testing.T) {
+	s := start(t, t.TempDir(), nil)
+	defer stop(t, s)
+	c, _ := dial(t, s)
+	defer c.Close()
+	open := zk.WorldACL(zk.PermAll)
+	must[string](t)(c.Create("/many", nil, 0, open))
+	const n = 30_000
+	for from := 0; from < n; from += 1000 {
+		ops := make([]any, 0, 1000)
+		for i := from; i < from+1000; i++ {
+			ops = append(ops, &zk.CreateRequest{Path: fmt.Sprintf("/many/%040d", i), Acl: open})
+		}
+		if _, err := c.Multi(ops...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	raw, err := net.Dial("tcp", s.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	_, _ = raw.Write([]byte{0x7F, 0xFF, 0xFF, 0xFF})
+	if b, err := io.ReadAll(raw); err != nil || len(b) != 0 {
+		t.Fatalf("a frame of 2 GB: %q %v", b, err)
+	}
+	st := must2(t)(c.Exists("/many"))
+	if st.NumChildren != n {
+		t.Fatalf("%d children", st.NumChildren)
+	}
+	names, _, err := c.Children("/many")
+	if err != nil || len(names) != n {
+		t.Fatalf("%d names, %v", len(names), err)
+	}
+}
+
+func must2(t *testing.T) func(there bool, st *zk.Stat, err error) *zk.Stat {
+	return func(there bool, st *zk.Stat, err error) *zk.Stat {
+		t.Helper()
+		if err != nil || !there {
+			t.Fatal(there, err)
+		}
+		return st
 	}
 }

@@ -62,8 +62,7 @@ func (l *loop) resumeSession(p *peer, given []byte) {
 		b := jute.AppendConnectResponse(l.begin(), 0, 0, make([]byte, 16), p.connect.HasReadOnly, false)
 		l.send(p, b)
 		l.stats.refused++
-		p.state = ending
-		p.c.CloseAfterFlush(errRefused)
+		p.hangUp(errRefused)
 		return
 	}
 	s.TimeoutMs = p.connect.TimeoutMs
@@ -101,8 +100,7 @@ func (l *loop) sessionClosed(id int64, by *peer) {
 		return
 	}
 	if p, ok := s.Owner.(*peer); ok && p != by {
-		p.state = ending
-		p.c.CloseAfterFlush(errExpired)
+		p.hangUp(errExpired)
 	}
 }
 

@@ -47,7 +47,7 @@ func (l *loop) OnRaw(c *netpoll.Conn, first []byte) bool {
 		text = answer()
 	}
 	copy(c.Out().Append(len(text)), text)
-	c.CloseAfterFlush(errWord)
+	p.hangUp(errWord)
 	return true
 }
 
