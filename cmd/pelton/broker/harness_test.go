@@ -27,6 +27,10 @@ const answerWithin = 15 * time.Second
 // itself is right.
 const realBroker = "PELTON_TEST_BROKER"
 
+// moreSettings are key=value settings, separated by blanks, laid over the defaults of every broker under test: the same tests with another
+// poller, disk backend or number of shards.
+const moreSettings = "PELTON_TEST_SETTINGS"
+
 // run tells the topics of this run from those that an outside broker kept from the last one.
 var run = fmt.Sprintf("%06x", rand.N(1<<24))
 
@@ -70,7 +74,7 @@ type node struct {
 
 // defaults are the settings of a broker under test: free ports, and beats so short that tests need not wait for them.
 func defaults(dir string) map[string]string {
-	return map[string]string{
+	keys := map[string]string{
 		"broker.id": "0", "listeners": "PLAINTEXT://127.0.0.1:0", "pelton.zookeeper.listen": "127.0.0.1:0",
 		"log.dirs": filepath.Join(dir, "logs"), "pelton.zookeeper.data.dir": filepath.Join(dir, "zookeeper"),
 		"num.shards": "2", "num.partitions": "1", "offsets.topic.num.partitions": "3", "offsets.topic.replication.factor": "1",
@@ -78,6 +82,11 @@ func defaults(dir string) map[string]string {
 		"offsets.retention.check.interval.ms": "50", "log.segment.delete.delay.ms": "50", "producer.id.expiration.check.interval.ms": "100",
 		"log.flush.offset.checkpoint.interval.ms": "200",
 	}
+	for _, s := range strings.Fields(os.Getenv(moreSettings)) {
+		key, value, _ := strings.Cut(s, "=")
+		keys[key] = value
+	}
+	return keys
 }
 
 // shared is the broker that this run's tests share, or the one outside.
