@@ -114,6 +114,17 @@ func TestConnCloseDropsWhatIsUnsent(t *testing.T) {
 	}
 }
 
+func TestConnCloseAfterFlushOfNothingCloses(t *testing.T) {
+	r := newRig(t, Options{})
+	_, c := r.unixPair()
+	c.CloseAfterFlush(nil)
+	r.turn(0)
+	r.turn(0)
+	if !errors.Is(r.closed[c], ErrClosed) {
+		t.Fatalf("closed with %v", r.closed[c])
+	}
+}
+
 func TestConnUsesFewSystemCallsPerFrame(t *testing.T) {
 	r := newRig(t, Options{})
 	peer, _ := r.tcpPair(SocketOptions{})

@@ -6,7 +6,13 @@ const iovMax = 64
 // send moves the chain's front into the socket until it is empty, the socket is full, or the connection has had its share of this turn.
 func (c *Conn) send() {
 	ch := &c.out
-	if ch.empty() || c.closed || c.state == connecting {
+	if c.closed || c.state == connecting {
+		return
+	}
+	if ch.empty() {
+		if c.closeCause != nil {
+			c.Close(c.closeCause)
+		}
 		return
 	}
 	// With something behind a span, the span's last packet waits for it; two calls cost less than one more packet, and its reader wakes once.
