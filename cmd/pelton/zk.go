@@ -37,7 +37,7 @@ func zkCommand(std streams) *cobra.Command {
 			if len(args) == 0 || args[0] == "-h" || args[0] == "--help" {
 				return cmd.Help()
 			}
-			return shell.Run(cmd.Context(), args, std.out)
+			return shell.RunInput(cmd.Context(), args, std.in, std.out)
 		},
 	}
 	return family(c, zkServerCommand(std), sh)
@@ -46,11 +46,14 @@ func zkCommand(std streams) *cobra.Command {
 func zkServerCommand(std streams) *cobra.Command {
 	var file, format, level string
 	c := &cobra.Command{
-		Use:     "server --config zoo.cfg",
+		Use:     "server --config zoo.cfg | zoo.cfg",
 		Short:   "Run a standalone coordination server from ZooKeeper's own file",
 		Example: "  pelton zk server --config /etc/zookeeper/zoo.cfg",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if file == "" && len(args) == 1 {
+				file = args[0]
+			}
 			if file == "" {
 				return usageError("say which file: --config zoo.cfg")
 			}
@@ -81,6 +84,9 @@ func serveZk(ctx context.Context, std streams, file string, log *slog.Logger) er
 	o, unknown, err := zooOptions(keys)
 	if err != nil {
 		return fmt.Errorf("--config %s: %w", file, err)
+	}
+	for _, name := range []string{"SERVER_JVMFLAGS", "JVMFLAGS"} { // where ZooKeeper's scripts take its system properties from
+		unknown = append(unknown, o.ApplyJVMFlags(os.Getenv(name))...)
 	}
 	for _, k := range unknown {
 		log.Warn("configuration", "key", k, "text", "is read and has no effect in this version")

@@ -105,7 +105,8 @@ func (b *Broker) startCoordination(context.Context) error {
 	if listen == "off" {
 		return errors.New("zookeeper.connect is not set and the embedded server is switched off: give one of the two")
 	}
-	s, err := server.Start(server.Options{DataDir: dir, ClientAddr: listen, FS: disk.OS(), Clock: b.clock, Log: b.log})
+	s, err := server.Start(server.Options{DataDir: dir, ClientAddr: listen, Embedded: true, FS: disk.OS(), Clock: b.clock, Log: b.log,
+		Fatal: func(err error) { b.fatal(fmt.Errorf("embedded coordination: %w", err)) }})
 	if err != nil {
 		return fmt.Errorf("embedded coordination: %w", err)
 	}
