@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"os"
 	"strings"
 	"testing"
 
@@ -188,4 +189,41 @@ func TestProduceLogAppendTime(t *testing.T) {
 	}
 	wantOffset(t, "lookup", listOffset(c, listVersion, name, 0, 2000), 0, p.LogAppendTime)
 	want(t, "records", len(readAll(c, name, 0, 0)), 1)
+}
+
+// S5: compressed records with any byte changed and a checksum that fits: refused, or such that every consumer can read what was taken.
+func TestProduceFlippedCompressed(t *testing.T) {
+	if os.Getenv(realBroker) != "" {
+		t.Skip("Kafka keeps some that nobody can read")
+	}
+	n := shared(t)
+	bystander := n.dial(t)
+	for _, codec := range []batch.Codec{batch.Gzip, batch.Snappy, batch.LZ4, batch.Zstd} {
+		t.Run(fmt.Sprint("codec-", codec), func(t *testing.T) {
+			c := n.dial(t)
+			name := topic(t, c, 1)
+			good := func() []byte {
+				return builder(codec, record{value: strings.Repeat("one ", 20)}, record{value: strings.Repeat("two ", 20)}).Bytes()
+			}
+			size := len(good())
+			for at := batch.HeaderSize; at < size; at++ {
+				for _, bit := range []byte{1, 0x80} {
+					b := good()
+					b[at] ^= bit
+					produce(c, name, seal(b))
+				}
+			}
+			for cut := batch.HeaderSize; cut < size; cut += 3 {
+				b := good()[:cut]
+				binary.BigEndian.PutUint32(b[8:], uint32(cut-12))
+				if p := produce(c, name, seal(b)); p.ErrorCode == 0 && codec != batch.Snappy {
+					t.Errorf("taken with %d of %d bytes", cut, size)
+				}
+			}
+			end := listOffset(c, listVersion, name, 0, -1).Offset
+			want(t, "records that can be read", int64(len(readAll(c, name, 0, 0))), end)
+			mustProduce(c, name, good())
+		})
+	}
+	bystander.works()
 }
