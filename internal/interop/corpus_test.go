@@ -90,6 +90,27 @@ func TestToolsCarryTheCorpusAcrossAKill(t *testing.T) {
 		})
 	}
 	t.Run("franz-go", func(t *testing.T) { carry(t, bin, big, franzWrite, franzRead(big.Lines)) })
+	t.Run("librdkafka", func(t *testing.T) {
+		carry(t, bin, big, func(ctx context.Context, broker string, in io.Reader) error {
+			return Confluent{broker}.WriteLines(ctx, in)
+		}, franzRead(big.Lines))
+	})
+	t.Run("sarama", func(t *testing.T) {
+		carry(t, bin, small, func(ctx context.Context, broker string, in io.Reader) error {
+			return Sarama{broker}.WriteLines(ctx, in)
+		},
+			func(ctx context.Context, broker string, out io.Writer) error {
+				return ReadLines(ctx, Sarama{broker}, small.Lines, out)
+			})
+	})
+	t.Run("kafka-go", func(t *testing.T) {
+		carry(t, bin, small, func(ctx context.Context, broker string, in io.Reader) error {
+			return Segmentio{broker}.WriteLines(ctx, in)
+		},
+			func(ctx context.Context, broker string, out io.Writer) error {
+				return ReadLines(ctx, Segmentio{broker}, small.Lines, out)
+			})
+	})
 }
 
 func carry(t *testing.T, bin string, c Corpus, write func(context.Context, string, io.Reader) error, read func(context.Context, string, io.Writer) error) {
