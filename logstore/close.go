@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// Checkpoint writes the three offset checkpoints of every directory from what the logs publish.
+// Checkpoint writes the four offset checkpoints of every directory from what the logs publish.
 func (m *Manager) Checkpoint() error {
 	var failed error
 	for _, d := range m.dirs {
@@ -33,12 +33,15 @@ func (m *Manager) checkpointDir(d *Dir) error {
 		} else {
 			delete(d.start, tp)
 		}
+		if cleaned := l.published.cleaned.Load(); cleaned > 0 {
+			d.cleaned[tp] = cleaned
+		}
 	}
 	// The start goes first: a crash between the files must not bring records back that a recovery point vouches for.
 	files := []struct {
 		name string
 		b    []byte
-	}{{startFile, encodeOffsets(d.start)}, {recoveryFile, encodeOffsets(d.recovery)}, {highFile, encodeOffsets(d.high)}}
+	}{{startFile, encodeOffsets(d.start)}, {recoveryFile, encodeOffsets(d.recovery)}, {highFile, encodeOffsets(d.high)}, {cleanerFile, encodeOffsets(d.cleaned)}}
 	m.mu.Unlock()
 	for _, f := range files {
 		if err := m.opt.FS.WriteFileAtomic(filepath.Join(d.path, f.name), f.b); err != nil {
@@ -59,6 +62,7 @@ func (m *Manager) Delete(tp TopicPartition) error {
 		delete(d.recovery, tp)
 		delete(d.high, tp)
 		delete(d.start, tp)
+		delete(d.cleaned, tp)
 	}
 	m.mu.Unlock()
 	if d == nil {

@@ -20,7 +20,7 @@ type Dir struct {
 	tell   func(dir string, err error)
 
 	// Checkpoints as found, then kept up to date; guarded by the manager.
-	recovery, high, start map[TopicPartition]int64
+	recovery, high, start, cleaned map[TopicPartition]int64
 }
 
 type dirFailure struct{ err error }

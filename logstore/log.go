@@ -40,10 +40,11 @@ type Log struct {
 	damage   error  // bytes below the end that are no batch: this log alone is offline
 	records  *batch.Iterator
 
-	producers *producer.Table
-	epochs    epochCache
-	write     writer
-	work      lanes
+	producers  *producer.Table
+	epochs     epochCache
+	write      writer
+	work       lanes
+	compaction Compaction
 
 	// start <= hw, hw <= end. Readers see [start, end).
 	start int64 // moved by DeleteRecordsTo and retention
@@ -53,8 +54,8 @@ type Log struct {
 	durable int64
 
 	published struct {
-		start, end, hw, durable, size, first atomic.Int64
-		delay                                atomic.Int64 // file.delete.delay.ms, for the manager
+		start, end, hw, durable, size, first, cleaned atomic.Int64
+		delay                                         atomic.Int64 // file.delete.delay.ms, for the manager
 	}
 }
 

@@ -139,7 +139,7 @@ func (m *Manager) openDir(d *Dir) error {
 	for _, c := range []struct {
 		name string
 		into *map[TopicPartition]int64
-	}{{recoveryFile, &d.recovery}, {highFile, &d.high}, {startFile, &d.start}} {
+	}{{recoveryFile, &d.recovery}, {highFile, &d.high}, {startFile, &d.start}, {cleanerFile, &d.cleaned}} {
 		if *c.into, err = m.readOffsets(filepath.Join(d.path, c.name)); err != nil {
 			return err
 		}

@@ -86,9 +86,10 @@ func (m *Manager) load(d *Dir, tp TopicPartition, topicID [16]byte, o Options, i
 	m.mu.Lock()
 	l.start, l.hw = d.start[tp], d.high[tp]
 	op := &opening{l: l, clean: d.clean, recovery: d.recovery[tp], nowMs: now}
+	l.compaction.Cleaned = d.cleaned[tp]
 	m.mu.Unlock()
 	if isNew {
-		l.start, l.hw = 0, 0
+		l.start, l.hw, l.compaction.Cleaned = 0, 0, 0
 	}
 	if m.opt.Progress != nil {
 		done := int64(0)
@@ -101,6 +102,8 @@ func (m *Manager) load(d *Dir, tp TopicPartition, topicID [16]byte, o Options, i
 		m.opt.Log.Warn("cut the end of a log to its last whole batch", "tp", tp.String(), "dir", op.cutAt.Path, "offset", l.end,
 			"bytes", op.cutBytes, "err", op.cutAt.Error())
 	}
+	l.compaction.Cleaned = min(l.compaction.Cleaned, l.end)
+	l.published.cleaned.Store(l.compaction.Cleaned)
 	l.opened, l.cutBytes = l.end, op.cutBytes
 	l.publish()
 	return l, nil

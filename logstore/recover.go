@@ -22,8 +22,9 @@ type opening struct {
 	recovery int64 // everything below was synced
 	nowMs    int64
 	scan     scanner
-	snaps    []int64 // offsets of snapshot files, ascending
-	scanned  int     // place of the first segment that was scanned; len(segments) when none was
+	snaps    []int64  // offsets of snapshot files, ascending
+	swaps    []string // logs of a cleaning that a crash interrupted behind its point of no return
+	scanned  int      // place of the first segment that was scanned; len(segments) when none was
 	cutAt    *CorruptError
 	cutBytes int64
 	progress func(done int64)
@@ -138,6 +139,9 @@ func (o *opening) list() error {
 	if err != nil {
 		return err
 	}
+	if logs, err = o.finishSwaps(logs); err != nil {
+		return err
+	}
 	for _, base := range logs {
 		seg := newSegment(l.path, base, o.nowMs)
 		info, err := l.fs.Stat(seg.stem + sufLog)
@@ -151,6 +155,42 @@ func (o *opening) list() error {
 		l.segments = append(l.segments, seg)
 	}
 	return nil
+}
+
+// finishSwaps removes the old segments whose records a cleaned one holds.
+func (o *opening) finishSwaps(logs []int64) ([]int64, error) {
+	for _, name := range o.swaps {
+		base, _, _ := parseFileName(name)
+		f, err := o.l.fs.OpenFile(filepath.Join(o.l.path, name), os.O_RDONLY, 0)
+		if err != nil {
+			return nil, err
+		}
+		size, err := f.Size()
+		last := base
+		for o.scan.reset(f, 0, size, false); err == nil; {
+			var e batch.Entry
+			if e, _, _, err = o.scan.next(); err == nil {
+				last = e.Last
+			}
+		}
+		if e := f.Close(); err != io.EOF || e != nil {
+			return nil, errors.Join(err, e)
+		}
+		kept := logs[:0]
+		for _, x := range logs {
+			if x <= base || x > last {
+				kept = append(kept, x)
+				continue
+			}
+			for _, suffix := range []string{sufLog, sufIndex, sufTime, sufTxn} {
+				if err := o.l.fs.Remove(filepath.Join(o.l.path, fileName(x, suffix))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+					return nil, err
+				}
+			}
+		}
+		logs = kept
+	}
+	return logs, nil
 }
 
 // tidy returns the base offsets of the logs.
@@ -168,6 +208,8 @@ func (o *opening) tidy(entries []fs.DirEntry) (logs []int64, err error) {
 			if name = strings.TrimSuffix(name, sufSwap); strings.HasSuffix(name, sufLog) {
 				err = l.fs.Rename(full, filepath.Join(l.path, name))
 				names[name] = true
+				o.swaps = append(o.swaps, name)
+				o.swaps = append(o.swaps, name)
 				for _, suffix := range []string{sufIndex, sufTime} {
 					_ = l.fs.Remove(filepath.Join(l.path, strings.TrimSuffix(name, sufLog)+suffix))
 				}

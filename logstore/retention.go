@@ -23,6 +23,7 @@ func (l *Log) Retain(nowMs int64) {
 	l.producers.Expire(nowMs, l.opt.ProducerExpiry)
 	l.retainSegments(nowMs)
 	l.removeDoomed(nowMs)
+	l.maybeCompact(nowMs)
 	if l.opt.FlushMs > 0 && nowMs-l.write.flushedMs >= l.opt.FlushMs {
 		l.Flush()
 	}

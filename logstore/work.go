@@ -21,6 +21,9 @@ type lanes struct {
 	rollOut   bool
 	slow      []Work
 	slowOut   bool
+	clean     *compactWork
+	cleanOut  bool
+	cleaning  bool // a cleaning was begun and not applied yet
 	unsettled bool // a closed segment is not known to be on the disk
 	unborn    bool // the partition's own names are not known to be on the disk
 	epochs    bool // a job that saves the epochs is queued
@@ -30,7 +33,8 @@ type lanes struct {
 
 func (w *lanes) rolling() bool { return w.roll != nil }
 
-// TakeWork returns the next job for a thread off the shard; nil when there is none to start now.
+// TakeWork returns the next job for a thread off the shard; nil when there is none to start now. Up to three jobs of a log may be out at
+// once (a roll, a short one, a cleaning): a host that waits for one before it takes the next lets appends wait for cleanings.
 func (l *Log) TakeWork() Work {
 	w := &l.work
 	if w.roll != nil && !w.rollOut {
@@ -38,6 +42,10 @@ func (l *Log) TakeWork() Work {
 		return w.roll
 	}
 	if w.slowOut || len(w.slow) == 0 {
+		if job := w.clean; job != nil && !w.cleanOut {
+			w.clean, w.cleanOut = nil, true
+			return job
+		}
 		return nil
 	}
 	job := w.slow[0]
@@ -58,6 +66,9 @@ func (l *Log) WorkOut() int {
 		n++
 	}
 	if l.work.slowOut {
+		n++
+	}
+	if l.work.cleanOut {
 		n++
 	}
 	return n

@@ -87,6 +87,12 @@ func TestValidateRefuses(t *testing.T) {
 		{"not-lz4", reseal(func(b []byte) { b[22] |= 3 }), Limits{}, ErrDecompress},
 		{"not-zstd", reseal(func(b []byte) { b[22] |= 4 }), Limits{}, ErrDecompress},
 		{"producer-without-sequence", reseal(func(b []byte) { copy(b[43:51], make([]byte, 8)) }), Limits{}, nil},
+		{"producer-without-epoch", reseal(func(b []byte) { copy(b[43:51], make([]byte, 8)); copy(b[53:57], make([]byte, 4)) }), Limits{}, ErrEpoch},
+		{"none-is-not-one", nil, Limits{}, ErrNotOneBatch},
+		{"cut-off-is-not-one", good()[:40], Limits{}, ErrNotOneBatch},
+		{"two-are-not-one", append(good(), good()...), Limits{}, ErrNotOneBatch},
+		{"old-format-is-not-one", reseal(func(b []byte) { b[16] = 1 }), Limits{}, ErrNotOneBatch},
+		{"old-format", reseal(func(b []byte) { b[16] = 0 }), Limits{}, ErrMagic},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -246,5 +252,23 @@ func BenchmarkValidate(b *testing.B) {
 				b.ReportMetric(float64(in.Count), "records")
 			})
 		}
+	}
+}
+
+// A client may not say when its records were appended: the claim is dropped where the times are the client's, refused where they are not.
+func TestValidateDropsTheClaimOfAppendTime(t *testing.T) {
+	claim := func() []byte { b := set(None, 5, 100); b[22] |= attrLogAppendTime; SealCRC(b); return b }
+	var in Info
+	b := claim()
+	if err := Validate(b, Limits{}, &in); err != nil || b[22]&attrLogAppendTime != 0 || !CheckCRC(b) || in.Batches[0].IsLogAppendTime() {
+		t.Fatalf("%v, attributes %x, crc right: %v", err, b[22], CheckCRC(b))
+	}
+	var stamp *InvalidTimestampError
+	if err := Validate(claim(), Limits{LogAppendTime: true}, &in); !errors.As(err, &stamp) || len(stamp.Records) != 5 || stamp.Records[4].Index != 4 {
+		t.Fatalf("on a topic with append times: %v", err)
+	}
+	b = claim()
+	if err := Validate(b, Limits{AllowOffsets: true}, &in); err != nil || b[22]&attrLogAppendTime == 0 {
+		t.Fatalf("a replica keeps it: %v %x", err, b[22])
 	}
 }

@@ -15,6 +15,10 @@ type Builder struct {
 	Transactional bool
 	Control       bool
 	LogAppendTime bool
+	// DeleteHorizon is the cleaner's: when this batch's tombstones may go. It takes the place of the first timestamp; 0 = none.
+	DeleteHorizon int64
+	// LastDelta is the last offset delta of a batch whose last records are gone; it counts when it is above that of the last record.
+	LastDelta int32
 
 	records []byte
 	body    []byte
@@ -49,21 +53,42 @@ func (bd *Builder) Add(ts int64, key, value []byte, headers ...RecordHeader) {
 
 // AddAt is Add with the record's offset delta, which must grow: compaction leaves gaps.
 func (bd *Builder) AddAt(delta int32, ts int64, key, value []byte, headers ...RecordHeader) {
-	if bd.count == 0 {
-		bd.first, bd.max = ts, ts
-	}
-	bd.max = max(bd.max, ts)
-	b := append(bd.body[:0], 0)
-	b = binary.AppendVarint(b, ts-bd.first)
-	b = binary.AppendVarint(b, int64(delta))
-	b = appendField(b, key)
-	b = appendField(b, value)
+	b := bd.head(delta, ts, key, value)
 	b = binary.AppendVarint(b, int64(len(headers)))
 	for _, h := range headers {
 		b = binary.AppendVarint(b, int64(len(h.Key)))
 		b = append(b, h.Key...)
 		b = appendField(b, h.Value)
 	}
+	bd.take(b, delta)
+}
+
+// Copy adds a record of another batch as it is, at its own offset.
+func (bd *Builder) Copy(r *Record) {
+	delta := int32(r.Offset - bd.BaseOffset)
+	b := bd.head(delta, r.Timestamp, r.Key, r.Value)
+	b = binary.AppendVarint(b, int64(r.NHeaders))
+	bd.take(append(b, r.Headers...), delta)
+}
+
+// head begins a record's body.
+func (bd *Builder) head(delta int32, ts int64, key, value []byte) []byte {
+	if bd.count == 0 {
+		bd.first, bd.max = ts, ts
+		if bd.DeleteHorizon > 0 {
+			bd.first = bd.DeleteHorizon
+		}
+	}
+	bd.max = max(bd.max, ts)
+	b := append(bd.body[:0], 0)
+	b = binary.AppendVarint(b, ts-bd.first)
+	b = binary.AppendVarint(b, int64(delta))
+	b = appendField(b, key)
+	return appendField(b, value)
+}
+
+// take ends a record.
+func (bd *Builder) take(b []byte, delta int32) {
 	bd.body = b
 	bd.records = binary.AppendVarint(bd.records, int64(len(b)))
 	bd.records = append(bd.records, b...)
@@ -89,7 +114,7 @@ func (bd *Builder) Append(dst []byte) ([]byte, error) {
 	}
 	h := Header{
 		BaseOffset: bd.BaseOffset, Length: int32(len(dst) - at - LogOverhead), LeaderEpoch: bd.LeaderEpoch, Magic: 2,
-		Attributes: int16(bd.Codec), LastOffsetDelta: bd.last, FirstTimestamp: bd.first, MaxTimestamp: bd.max,
+		Attributes: int16(bd.Codec), LastOffsetDelta: max(bd.last, bd.LastDelta), FirstTimestamp: bd.first, MaxTimestamp: bd.max,
 		ProducerID: bd.ProducerID, ProducerEpoch: bd.ProducerEpoch, BaseSequence: bd.BaseSequence, Count: bd.count,
 	}
 	if bd.Transactional {
@@ -97,6 +122,9 @@ func (bd *Builder) Append(dst []byte) ([]byte, error) {
 	}
 	if bd.Control {
 		h.Attributes |= attrControl
+	}
+	if bd.DeleteHorizon > 0 {
+		h.Attributes |= attrDeleteHorizon
 	}
 	if bd.LogAppendTime {
 		h.Attributes |= attrLogAppendTime
@@ -112,6 +140,17 @@ func (bd *Builder) Bytes() []byte {
 	if err != nil { // only an unknown codec can do this
 		return nil
 	}
+	return b
+}
+
+// Emptied makes the batch that stays when all records of a batch go and its place must be known: a header alone.
+func Emptied(h Header) []byte {
+	h.Length = HeaderSize - LogOverhead
+	h.Count = 0
+	h.Attributes &^= attrCodec
+	b := make([]byte, HeaderSize)
+	h.Put(b)
+	SealCRC(b)
 	return b
 }
 

@@ -191,3 +191,44 @@ func breakLZ4(b []byte) {
 	}
 	b[n] = byte(xxh32Short(b[:n]) >> 8)
 }
+
+// FilterLegacy returns what stays of an entry of formats 0 and 1 when keep decides over its records: the entry itself when all stay, a new
+// wrapper with the same codec and offsets, or nothing.
+func (it *Iterator) FilterLegacy(b []byte, keep func(*Record) bool) ([]byte, error) {
+	e, err := ParseEntry(b)
+	if err != nil {
+		return nil, err
+	}
+	var set []byte
+	all, base, last, newest, n := true, int64(-1), int64(-1), NoTimestamp, 0
+	err = it.Each(b, func(r Record) bool {
+		if !keep(&r) {
+			all = false
+			return true
+		}
+		if n == 0 {
+			base = r.Offset
+		}
+		offset := r.Offset
+		if e.Magic == 1 {
+			offset -= base
+		}
+		n, last, newest = n+1, r.Offset, max(newest, r.Timestamp)
+		set = appendMessage(set, e.Magic, offset, r.Timestamp, e.Attributes&attrLogAppendTime, r.Key, r.Value)
+		return true
+	})
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	if all {
+		return b, nil
+	}
+	packed, err := Compress(nil, e.Codec(), set)
+	if err != nil {
+		return nil, err
+	}
+	if e.Codec() == LZ4 && e.Magic == 0 {
+		breakLZ4(packed)
+	}
+	return appendMessage(nil, e.Magic, last, newest, e.Attributes&(attrLogAppendTime|attrCodec), nil, packed), nil
+}

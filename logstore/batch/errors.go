@@ -18,6 +18,11 @@ var (
 	ErrCodec = errors.New("batch: compression type not supported here")
 	// ErrBomb is returned when the records would decompress to more than Limits.MaxDecompressed.
 	ErrBomb = errors.New("batch: decompresses to more than allowed")
+	// ErrNotOneBatch is returned when a client's record set is not exactly one whole batch of format 2: none, several, one of an older
+	// format, or one that is cut off (then it is ErrTruncated as well). Such an error is an *InvalidRecordError too.
+	ErrNotOneBatch = errors.New("batch: a record set must be exactly one whole batch of format 2")
+	// ErrEpoch is returned when a batch has a producer id and a negative producer epoch.
+	ErrEpoch = errors.New("batch: a batch with a producer id needs a producer epoch")
 	// ErrDecompress is returned when a codec refuses the compressed bytes.
 	ErrDecompress = errors.New("batch: compressed records cannot be read")
 )
@@ -33,7 +38,11 @@ type InvalidRecordError struct {
 	Index   int32 // of the first wrong record; -1 when the batch as a whole is meant
 	Msg     string
 	Records []RecordError // every record refused for its content (a missing key); nil for structural faults
+	kinds   []error       // sentinels that this error is, too
 }
+
+// Unwrap makes errors.Is find the sentinels.
+func (e *InvalidRecordError) Unwrap() []error { return e.kinds }
 
 func (e *InvalidRecordError) Error() string {
 	if e.Index < 0 {
@@ -54,3 +63,7 @@ func (e *InvalidTimestampError) Error() string {
 }
 
 func invalid(index int32, msg string) error { return &InvalidRecordError{Index: index, Msg: msg} }
+
+func notOneBatch(msg string, kinds ...error) error {
+	return &InvalidRecordError{Index: -1, Msg: msg, kinds: append(kinds, ErrNotOneBatch)}
+}

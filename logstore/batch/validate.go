@@ -60,13 +60,13 @@ func (in *Info) Reset() {
 func Validate(records []byte, lim Limits, out *Info) error {
 	out.Reset()
 	if len(records) == 0 {
-		return invalid(-1, "no record batch")
+		return notOneBatch("no record batch")
 	}
 	c := check{lim: lim, out: out}
 	c.setBounds()
 	for pos := 0; pos < len(records); {
 		if pos > 0 && !lim.AllowMany {
-			return invalid(-1, "more than one record batch")
+			return notOneBatch("more than one record batch")
 		}
 		n, err := c.one(records[pos:], pos)
 		if err != nil {
@@ -100,15 +100,9 @@ func (c *check) setBounds() {
 
 // one checks the batch at the start of b and returns its size.
 func (c *check) one(b []byte, pos int) (int, error) {
-	if len(b) < PrefixSize {
-		return 0, ErrTruncated
-	}
-	h, err := ParseHeader(b)
+	h, err := c.parse(b)
 	if err != nil {
 		return 0, err
-	}
-	if h.Length < HeaderSize-LogOverhead || h.Size() > len(b) {
-		return 0, ErrTruncated
 	}
 	if c.lim.MaxBatchBytes > 0 && h.Size() > int(c.lim.MaxBatchBytes) {
 		return 0, ErrTooLarge
@@ -123,12 +117,50 @@ func (c *check) one(b []byte, pos int) (int, error) {
 	if err := c.records(b, &h); err != nil {
 		return 0, err
 	}
+	c.clearAppendTime(b, &h)
 	if !h.IsLogAppendTime() && c.walk.maxTimestamp != h.MaxTimestamp && !h.IsControl() && h.Count > 0 {
 		h.MaxTimestamp = c.walk.maxTimestamp
 		patchMaxTimestamp(b, h.MaxTimestamp)
 	}
 	c.note(&h, pos)
 	return len(b), nil
+}
+
+// appendTimeClaimed refuses every record of a batch that says of itself what only the broker can: when it was appended. On a topic whose
+// timestamps are the client's the claim is dropped instead; Kafka makes the same difference.
+func appendTimeClaimed(count int32) error {
+	const msg = "the batch claims the time at which it was appended"
+	e := &InvalidTimestampError{Msg: msg}
+	for i := range min(count, maxRecordErrors) {
+		e.Records = append(e.Records, RecordError{Index: i, Msg: msg})
+	}
+	return e
+}
+
+// clearAppendTime takes away a client's claim that its timestamps are the broker's: they are the records' own.
+func (c *check) clearAppendTime(b []byte, h *Header) {
+	if h.IsLogAppendTime() && !c.lim.AllowOffsets {
+		h.Attributes &^= attrLogAppendTime
+		b[posAttributes+1] &^= attrLogAppendTime
+		SealCRC(b)
+	}
+}
+
+// parse reads the header of a batch that is whole.
+func (c *check) parse(b []byte) (Header, error) {
+	if len(b) < PrefixSize {
+		return Header{}, notOneBatch("the batch is cut off", ErrTruncated)
+	}
+	size, magic, err := EntrySize(b)
+	switch {
+	case err != nil:
+		return Header{}, err
+	case size > len(b):
+		return Header{}, notOneBatch("the batch is cut off", ErrTruncated)
+	case magic < 2:
+		return Header{}, notOneBatch("the batch is of an older format", ErrMagic)
+	}
+	return ParseHeader(b)
 }
 
 // header checks the fields that need no record.
@@ -142,16 +174,19 @@ func (c *check) header(h *Header) error {
 		return invalid(-1, "the count of records does not fit the offsets")
 	}
 	if h.IsControl() && !c.lim.AllowControl {
-		return invalid(-1, "clients are not allowed to write control records")
+		return invalid(-1, "control records are written by coordinators only")
 	}
-	if h.ProducerID >= 0 && !h.IsControl() && (h.BaseSequence < 0 || h.ProducerEpoch < 0) {
-		return invalid(-1, "a batch with a producer id needs a producer epoch and a sequence number")
+	if h.ProducerID >= 0 && !h.IsControl() && h.BaseSequence < 0 {
+		return invalid(-1, "a batch with a producer id needs a sequence number")
+	}
+	if h.ProducerID >= 0 && !h.IsControl() && h.ProducerEpoch < 0 {
+		return ErrEpoch
 	}
 	if h.ProducerID < 0 && (h.IsTransactional() || h.IsControl()) {
 		return invalid(-1, "a transactional batch needs a producer id")
 	}
-	if h.IsLogAppendTime() && !c.lim.AllowOffsets {
-		return &InvalidTimestampError{Index: -1, Msg: "the producer should not set the timestamp type to LogAppendTime"}
+	if h.IsLogAppendTime() && c.lim.LogAppendTime && !c.lim.AllowOffsets {
+		return appendTimeClaimed(h.Count)
 	}
 	if h.Codec() > Zstd || (h.Codec() == Zstd && c.lim.RefuseZstd) {
 		return ErrCodec
@@ -202,10 +237,10 @@ func (c *check) note(h *Header, pos int) {
 func (c *check) refused() error {
 	if len(c.walk.badTimes) > 0 {
 		all := append(c.walk.badTimes, c.walk.badKeys...)
-		return &InvalidTimestampError{Index: all[0].Index, Msg: "one or more records have been rejected due to invalid timestamp", Records: all}
+		return &InvalidTimestampError{Index: all[0].Index, Msg: "records have timestamps that the topic does not take", Records: all}
 	}
 	if len(c.walk.badKeys) > 0 {
-		return &InvalidRecordError{Index: c.walk.badKeys[0].Index, Msg: "one or more records have been rejected", Records: c.walk.badKeys}
+		return &InvalidRecordError{Index: c.walk.badKeys[0].Index, Msg: "records have no key, which a compacted topic needs", Records: c.walk.badKeys}
 	}
 	return nil
 }

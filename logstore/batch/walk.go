@@ -187,10 +187,10 @@ func (w *walk) refuse(n int32, ts int64, keyed bool) {
 		return
 	}
 	if (ts < w.low || ts > w.high) && ts != NoTimestamp && len(w.badTimes) < maxRecordErrors {
-		msg := fmt.Sprintf("Timestamp %d of message with offset %d is out of range. The timestamp should be within [%d, %d]", ts, n, w.low, w.high)
+		msg := fmt.Sprintf("record %d: its timestamp %d lies outside %d to %d", w.base+n, ts, w.low, w.high)
 		w.badTimes = append(w.badTimes, RecordError{Index: w.base + n, Msg: msg})
 	}
 	if w.requireKeys && !keyed && len(w.badKeys) < maxRecordErrors {
-		w.badKeys = append(w.badKeys, RecordError{Index: w.base + n, Msg: "Compacted topic cannot accept message without key."})
+		w.badKeys = append(w.badKeys, RecordError{Index: w.base + n, Msg: "a record of a compacted topic needs a key"})
 	}
 }

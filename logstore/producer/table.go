@@ -239,6 +239,18 @@ func (t *Table) Each(fn func(State)) {
 	}
 }
 
+// EachLast calls fn for every producer with the last offset of its newest data batch, -1 when only a marker is known.
+func (t *Table) EachLast(fn func(id int64, epoch int16, offset int64)) {
+	for id, e := range t.entries {
+		switch {
+		case e.n > 0:
+			fn(id, e.epoch, e.window[e.n-1].LastOffset)
+		case e.epoch >= 0:
+			fn(id, e.epoch, -1)
+		}
+	}
+}
+
 func (t *Table) get(id int64) *entry {
 	e := t.entries[id]
 	if e == nil {

@@ -1,0 +1,182 @@
+package logstore
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+
+	"github.com/pelton-broker/pelton/logstore/batch"
+)
+
+// compactWork cleans a log in files beside its own. It holds the segments that it reads, and may take long: it has a lane of its own.
+type compactWork struct {
+	l   *Log
+	c   cleaner
+	err error
+}
+
+// Compaction tells how a log's cleaning stands.
+type Compaction struct {
+	Cleaned     int64 // first offset that was never cleaned
+	Runs        int64
+	Uncleanable error // the last run failed: the log is left alone until it is opened again
+}
+
+// Compaction tells how cleaning stands.
+func (l *Log) Compaction() Compaction { return l.compaction }
+
+// maybeCompact asks for a cleaning when the part that was never cleaned has grown large against the rest.
+func (l *Log) maybeCompact(nowMs int64) {
+	if !l.opt.Compact || !l.opt.Cleaner || l.work.cleaning || l.compaction.Uncleanable != nil {
+		return
+	}
+	limit := l.LastStable()
+	n := 0
+	var clean, dirty int64
+	oldest := nowMs
+	for n < len(l.segments)-1 {
+		s := l.segments[n]
+		if !s.settled || s.next > limit || (l.opt.MinCompactionLagMs > 0 && s.newest() > nowMs-l.opt.MinCompactionLagMs) {
+			break
+		}
+		if s.next <= l.compaction.Cleaned {
+			clean += s.size
+		} else {
+			dirty += s.size
+			oldest = min(oldest, max(s.firstTime, 0))
+		}
+		n++
+	}
+	due := l.opt.MaxCompactionLagMs > 0 && nowMs-oldest > l.opt.MaxCompactionLagMs
+	if dirty == 0 || (float64(dirty) < l.opt.MinCleanableRatio*float64(clean+dirty) && !due) {
+		return
+	}
+	w := &compactWork{l: l, c: cleaner{fs: l.fs, opt: l.opt, nowMs: nowMs, segments: slices.Clone(l.segments[:n]), dirty: max(l.compaction.Cleaned, l.start)}}
+	w.c.records = batch.Iterator{Codecs: l.records.Codecs}
+	w.c.lastOf = l.lastBatches()
+	for _, s := range l.segments {
+		w.c.aborted = append(w.c.aborted, s.txns...)
+	}
+	for _, s := range w.c.segments {
+		s.refs.Add(1)
+	}
+	l.work.cleaning, l.work.clean = true, w
+}
+
+// lastBatches are the batches that the active producers' sequence numbers go on from.
+func (l *Log) lastBatches() map[int64]lastBatch {
+	out := map[int64]lastBatch{}
+	l.producers.EachLast(func(id int64, epoch int16, offset int64) { out[id] = lastBatch{offset, epoch} })
+	return out
+}
+
+// Run implements Work.
+func (w *compactWork) Run() { w.err = w.c.run() }
+
+// Apply implements Work.
+func (w *compactWork) Apply() {
+	l := w.l
+	l.work.cleanOut = false
+	if w.err != nil {
+		w.drop()
+		if isIO(w.err) {
+			l.worked(w.err, false)
+		} else {
+			l.compaction.Uncleanable = w.err
+		}
+		return
+	}
+	l.work.slow = append(l.work.slow, &swapWork{l: l, w: w})
+}
+
+// drop gives everything back that the run held.
+func (w *compactWork) drop() {
+	for _, s := range w.c.segments {
+		s.refs.Add(-1)
+	}
+	for _, g := range w.c.made {
+		g.seg.close()
+	}
+	w.c.made = nil
+	w.l.work.cleaning = false
+}
+
+// swapWork puts the cleaned segments into the places of the old ones, so that a crash at any point leaves one or the other.
+type swapWork struct {
+	l    *Log
+	w    *compactWork
+	lost bool // an old segment left the log meanwhile: the cleaning was for nothing
+	err  error
+}
+
+// prepare runs on the shard.
+func (s *swapWork) prepare() {
+	for _, seg := range s.w.c.segments {
+		s.lost = s.lost || !slices.Contains(s.l.segments, seg)
+	}
+}
+
+// Run implements Work.
+func (s *swapWork) Run() {
+	for _, g := range s.w.c.made {
+		if s.err == nil && !s.lost {
+			s.err = s.swap(g)
+		}
+	}
+}
+
+// swap renames: the new log is .swap, which a start completes; then the old files are out of the way; then the new ones have their names.
+func (s *swapWork) swap(g cleanedGroup) error {
+	f := s.l.fs
+	dir := filepath.Dir(g.seg.stem)
+	if err := f.Rename(g.seg.stem+sufLog+sufCleaned, g.seg.stem+sufLog+sufSwap); err != nil {
+		return err
+	}
+	if err := f.SyncDir(dir); err != nil {
+		return err
+	}
+	for _, old := range g.olds {
+		for _, suffix := range []string{sufLog, sufIndex, sufTime, sufTxn} {
+			if err := f.Rename(old.stem+suffix, old.stem+suffix+sufDeleted); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	for _, suffix := range []string{sufIndex, sufTime, sufTxn} {
+		if err := f.Rename(g.seg.stem+suffix+sufCleaned, g.seg.stem+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := f.Rename(g.seg.stem+sufLog+sufSwap, g.seg.stem+sufLog); err != nil {
+		return err
+	}
+	return f.SyncDir(dir)
+}
+
+// Apply implements Work.
+func (s *swapWork) Apply() {
+	l, w := s.l, s.w
+	l.work.slowOut = false
+	if s.lost || s.err != nil {
+		w.drop()
+		l.worked(s.err, true) // renames that stopped half-way are the next start's to finish
+		return
+	}
+	for _, g := range w.c.made {
+		i := slices.Index(l.segments, g.olds[0])
+		g.seg.offsets.path, g.seg.times.path = g.seg.stem+sufIndex, g.seg.stem+sufTime
+		l.segments = slices.Replace(l.segments, i, i+len(g.olds), g.seg)
+		for _, old := range g.olds {
+			l.cursors.drop(old)
+			old.condemned = true
+			l.doomed = append(l.doomed, doomed{old, l.nowMs + l.opt.FileDeleteMs})
+		}
+	}
+	w.c.made = nil
+	l.window = window{b: l.window.b[:0]}
+	l.compaction.Cleaned, l.compaction.Runs = w.c.upTo, l.compaction.Runs+1
+	l.published.cleaned.Store(w.c.upTo)
+	w.drop()
+	l.publish()
+}
