@@ -20,7 +20,7 @@ CHECKED   := $(GO) test -tags invariants
 endif
 
 .PHONY: help build run test race release-test lint lint-full fuzz-smoke sim sim-soak bench bench-latency bench-rivals bench-compare \
-	gen gen-check cover cross ci interop interop-prepare differential kill-loop test-giouring soak clean
+	gen gen-check cover cross ci interop interop-prepare differential zookeeper kill-loop test-giouring soak clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -113,6 +113,11 @@ interop: build interop-prepare ## other people's clients against this broker (ne
 
 differential: build ## every request to this broker and to Apache Kafka 3.9.1, answers compared field by field
 	internal/tools/differential.sh
+
+zookeeper: build ## the broker and its controller on Apache ZooKeeper 3.9.5, and its answers against our server's (needs Java, Maven)
+	internal/tools/with-zookeeper.sh bash -c '$(GO) test -count 1 ./zk/conformance && $(GO) test -count 1 ./controller/run ./zk/shell && \
+		PELTON_OVERRIDES="--override zookeeper.connect=$$PELTON_TEST_ZOOKEEPER/pelton --override broker.id=0 --override offsets.topic.replication.factor=1" \
+		internal/tools/with-broker.sh bash -c "cd internal/interop && $(GO) test -count 1 -run TestClientsGroups ./..."'
 
 kill-loop: build ## ROUNDS (5) of kill -9 in the middle of producing; everything acknowledged must come back
 	internal/tools/kill-loop.sh $(ROUNDS)
