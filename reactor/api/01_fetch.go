@@ -258,7 +258,7 @@ func (f *fetch) abandon(*Session) { f.expire(f.local.shard) }
 func (f *fetch) answer() {
 	f.local.shard.Disarm(&f.timer)
 	f.expired = true
-	budget := int64(f.req.MaxBytes)
+	budget := int64(min(f.req.MaxBytes, f.local.broker.Options().FetchMaxBytes))
 	first := true
 	for i := range f.parts {
 		p := &f.parts[i]

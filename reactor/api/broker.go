@@ -109,7 +109,7 @@ func (b *Broker) Cluster() *run.Controller { return b.cluster }
 
 // OnStart implements reactor.Hooks.
 func (b *Broker) OnStart(s *reactor.Shard) error {
-	l := &Local{broker: b, shard: s, set: b.perf.Shard(s.ID), hosts: map[*logstore.Log]*Hosted{}}
+	l := &Local{broker: b, shard: s, set: b.perf.Shard(s.ID), hosts: map[*logstore.Log]*Hosted{}, decoded: reactor.NewBudget(b.Options().DecodedBytes)}
 	l.fetchSessions.byID = map[int32]*fetchSession{}
 	s.State = l
 	l.armRetention()
@@ -159,6 +159,7 @@ func (b *Broker) OnTurn(s *reactor.Shard) {
 	l := localOf(s)
 	l.turnLogs()
 	l.finishWoken()
+	l.feedStarved()
 	l.relaxPaused()
 }
 
@@ -189,9 +190,13 @@ func (b *Broker) onFrame(s *Session, f netpoll.Frame) {
 func (b *Broker) onSlow(s *Session, f netpoll.Frame, h wire.Header, body *wire.Reader, row *Row) {
 	r := &Request{Key: h.Key, Version: h.Version, Corr: h.Corr, ClientID: string(h.ClientID), Principal: "User:ANONYMOUS",
 		Remote: s.conn.Remote, session: s, home: s.local.shard, startNs: s.local.shard.Now()}
+	if !s.admit(r, f, row) {
+		return
+	}
 	if h.Version <= row.Max { // ApiVersions answers versions it cannot decode
 		if err := b.table.shapes[h.Key].Check(*body, h.Version, h.Flexible); err != nil {
 			f.Buf.Release()
+			r.giveBack()
 			b.refuse(s, h, err)
 			return
 		}
@@ -200,6 +205,7 @@ func (b *Broker) onSlow(s *Session, f netpoll.Frame, h wire.Header, body *wire.R
 		// kmsg's byte fields are views of what it reads, and the frame goes back before the handler runs.
 		if err := r.Msg.ReadFrom(bytes.Clone(body.Rest())); err != nil {
 			f.Buf.Release()
+			r.giveBack()
 			b.refuse(s, h, err)
 			return
 		}
@@ -264,8 +270,12 @@ func (b *Broker) Wait(topic string, partition int32, fn func(h *Hosted)) error {
 	return <-done
 }
 
-// Detach lets a handler that runs on the connection's shard reply later, from anywhere.
-func (r *Request) Detach() { r.direct = false }
+// Detach lets a handler that runs on the connection's shard reply later, from anywhere. What waits so long, for other members of a group
+// say, does not keep others from being decoded.
+func (r *Request) Detach() {
+	r.direct = false
+	r.giveBack()
+}
 
 // ToPool moves a request from the connection's shard to the pool.
 func (b *Broker) ToPool(r *Request, fn func()) {

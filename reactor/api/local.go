@@ -17,6 +17,9 @@ type Local struct {
 	touchedLogs []*Hosted
 	// paused are sessions that are not read now and are looked at again each turn.
 	paused []*Session
+	// decoded bounds what large requests of the slow path cost once decoded; starved are the sessions that wait for room in it.
+	decoded *reactor.Budget
+	starved []*Session
 	// sessions are the fetch sessions of this shard's connections.
 	fetchSessions fetchSessions
 

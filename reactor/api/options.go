@@ -27,7 +27,10 @@ type Options struct {
 	RetentionCheckMs       int64
 	FetchSessionSlots      int
 	FetchSessionEvictionMs int64
-	FetchMaxBytes          int32
+	// FetchMaxBytes bounds one answer whatever the consumer asks for.
+	FetchMaxBytes int32
+	// DecodedBytes bounds what the large requests of one shard cost once decoded.
+	DecodedBytes int64
 
 	// Topic works out a topic's effective options from its overrides.
 	Topic func(overrides map[string]string) TopicOptions

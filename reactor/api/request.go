@@ -27,6 +27,8 @@ type Request struct {
 	startNs int64
 	frame   []byte // the encoded answer; empty: none is sent
 	replied bool
+	// cost is what the request holds of its shard's budget for decoded requests.
+	cost int64
 	// direct: the handler runs synchronously on the connection's shard.
 	direct bool
 }
@@ -68,6 +70,7 @@ func (r *Request) finish() {
 func (r *Request) Deliver(*reactor.Shard) { r.settle() }
 
 func (r *Request) settle() {
+	r.giveBack()
 	r.session.local.observe(r.Key, r.session.local.shard.Now()-r.startNs)
 	r.session.settle(&r.slot)
 }

@@ -43,6 +43,8 @@ type Session struct {
 	held    []netpoll.Frame
 	paused  bool
 	closed  bool
+	// starvedOf is the memory that the first held frame waits for; prepaid is it, once it was had.
+	starvedOf, prepaid int64
 	// listener is the index of the listener that accepted the connection.
 	listener int
 	// clientSoftware is what ApiVersions v3 told; for metrics and the log only.

@@ -3,6 +3,7 @@ package broker_test
 import (
 	"hash/crc32"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -107,4 +108,79 @@ func TestLargeRecords(t *testing.T) {
 	}
 	want(t, "value", crc32.ChecksumIEEE([]byte(got[0].value)), crc32.ChecksumIEEE([]byte(strings.Repeat("large ", 2_000_000))))
 	want(t, "records", len(readAll(c, name, 0, 0)), 3)
+}
+
+// S22: many large requests at once wait for memory, in their order, and all are answered; small ones of others pass them by.
+func TestLargeRequestsTakeTurns(t *testing.T) {
+	n := own(t, "pelton.request.memory.bytes=4194304", "socket.request.max.bytes=1000000", "num.shards=1")
+	bystander := n.dial(t)
+	req := kmsg.NewPtrDescribeConfigsRequest()
+	for range 10 {
+		req.Resources = append(req.Resources, kmsg.DescribeConfigsRequestResource{ResourceType: kmsg.ConfigResourceTypeTopic,
+			ResourceName: strings.Repeat("x", 30_000)})
+	}
+	const clients, each = 12, 5
+	var frames [each][]byte
+	for i := range frames {
+		frames[i] = frameOf(int32(i), 1, req)
+	}
+	var wait sync.WaitGroup
+	for range clients {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			c, err := n.connect(t)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.close()
+			for i := range int32(each) {
+				if err := c.tryWrite(frames[i]); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+			for i := range int32(each) {
+				if corr, _, err := c.tryFrame(); err != nil || corr != i {
+					t.Errorf("answer %d where %d was due: %v", corr, i, err)
+					return
+				}
+			}
+		}()
+	}
+	for range 20 {
+		bystander.works()
+	}
+	wait.Wait()
+	gone, err := n.connect(t) // one that goes away while its request waits leaves nothing behind
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range frames {
+		gone.write(f)
+	}
+	gone.close()
+	ask[*kmsg.DescribeConfigsResponse](bystander, 1, req)
+}
+
+// fetch.max.bytes bounds an answer whatever the consumer asks for.
+func TestFetchMaxBytesOfTheBroker(t *testing.T) {
+	n := own(t, "fetch.max.bytes=5000")
+	c := n.dial(t)
+	name := topic(t, c, 4)
+	for p := range int32(4) {
+		want(t, "produce", produceTo(c, name, p, values(strings.Repeat("x", 2000))).ErrorCode, 0)
+	}
+	req := fetchRequest(name, 0, 0)
+	for p := range int32(3) {
+		req.Topics[0].Partitions = append(req.Topics[0].Partitions, fetchPartition(p+1, 0))
+	}
+	total := 0
+	for _, p := range ask[*kmsg.FetchResponse](c, fetchVersion, req).Topics[0].Partitions {
+		total += len(p.RecordBatches)
+	}
+	if total == 0 || total > 5000 {
+		t.Errorf("%d bytes", total)
+	}
 }

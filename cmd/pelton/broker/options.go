@@ -51,6 +51,7 @@ func derive(id int32, codecs *batch.Codecs, shards int) func(*config.Broker) api
 			FetchSessionSlots:        c.Int("max.incremental.fetch.session.cache.slots"),
 			FetchSessionEvictionMs:   120_000,
 			FetchMaxBytes:            int32(c.Int("fetch.max.bytes")),
+			DecodedBytes:             c.Long("pelton.request.memory.bytes") / int64(shards),
 			Topic:                    func(set map[string]string) api.TopicOptions { return topicOptions(c.Topic(set), c, codecs) },
 		}
 	}

@@ -283,10 +283,7 @@ func TestCloseBehindALongPoll(t *testing.T) {
 		req.Topics[0].Partitions = append(req.Topics[0].Partitions, fetchPartition(1, 0))
 		conns[i].send(fetchVersion, req)
 	}
-	c.works()
-	if got := sockets(t); got < before+2*clients {
-		t.Fatalf("%d sockets with %d clients waiting", got, clients)
-	}
+	eventually(t, "every client is connected", func() bool { c.works(); return sockets(t) >= before+2*clients })
 	for _, x := range conns {
 		x.close()
 	}
