@@ -54,6 +54,8 @@ type producePart struct {
 	topic  *topicRoute
 	back   bool
 	res    wire.ProduceResult
+	// refused are the records that the answer names, from res.BadRecords on.
+	refused []batch.RecordError
 }
 
 func (l *Local) takeProduce() *produce {
@@ -95,12 +97,18 @@ func (p *produce) start() {
 	for i := range p.parts {
 		part := &p.parts[i]
 		part.req, part.back = p, false
-		part.res = wire.ProduceResult{Index: p.req.Parts[i].Index, BaseOffset: -1, LogAppendTimeMs: -1, LogStart: -1, BadRecord: -1}
+		part.res = wire.ProduceResult{Index: p.req.Parts[i].Index, BaseOffset: -1, LogAppendTimeMs: -1, LogStart: -1}
+		part.refused = nil
 		if code := p.locate(part, i, route); code != wire.None {
 			part.res.Err = int16(code)
 			continue
 		}
 		heavy = heavy || tooHeavy(p.req.Parts[i].Records)
+	}
+	if p.transactionWithoutID() {
+		for i := range p.parts {
+			p.parts[i].res.Err = int16(wire.TransactionalIDAuthorization)
+		}
 	}
 	if p.assignedNotOpen(route) && p.park() {
 		return
@@ -114,6 +122,20 @@ func (p *produce) start() {
 		}
 	}
 	p.dispatch()
+}
+
+// transactionWithoutID tells whether a batch belongs to a transaction and the request names none: nobody may write to that one,
+// and the whole request is refused.
+func (p *produce) transactionWithoutID() bool {
+	if len(p.req.TransactionalID) > 0 {
+		return false
+	}
+	for i := range p.req.Parts {
+		if h, err := batch.ParseHeader(p.req.Parts[i].Records); err == nil && h.IsTransactional() {
+			return true
+		}
+	}
+	return false
 }
 
 // heavyBytes is the size from which a compressed batch is checked off the shards (design 2.3).
@@ -163,10 +185,31 @@ func (part *producePart) check(records []byte, nowMs int64) {
 func (part *producePart) fail(err error) {
 	part.res.Err = int16(codeOf(err))
 	part.res.Message = messageOf(err)
-	var bad *batch.InvalidRecordError
-	if errors.As(err, &bad) {
-		part.res.BadRecord = int32(bad.Index)
+	if showsLogStart(err, part.req.version) {
+		part.res.LogStart = part.host.Log.Start()
 	}
+	var record *batch.InvalidRecordError
+	var stamp *batch.InvalidTimestampError
+	part.refused = nil
+	switch {
+	case errors.As(err, &record):
+		part.refused = record.Records
+	case errors.As(err, &stamp):
+		part.refused = stamp.Records
+	}
+	part.res.BadRecords = len(part.refused)
+}
+
+// showsLogStart tells whether the log's start goes beside an error: Kafka tells it when the log refused what was otherwise a batch,
+// and not when there was no batch to look at.
+func showsLogStart(err error, version int16) bool {
+	switch codeOf(err) {
+	case wire.UnsupportedCompressionType:
+		return version >= 7 // before, the request itself could not ask for it
+	case wire.CorruptMessage, wire.UnknownTopicOrPartition, wire.NotLeaderOrFollower, wire.MessageTooLarge, wire.RecordListTooLarge, wire.KafkaStorageError:
+		return false
+	}
+	return !errors.Is(err, batch.ErrNotOneBatch)
 }
 
 // dispatch sends every partition that passed to its owner.
@@ -279,7 +322,12 @@ func (p *produce) encode() {
 		t := &p.req.Topics[i]
 		wire.ProduceTopicHead(w, p.version, t.Name, t.ID, t.Count)
 		for j := t.First; j < t.First+t.Count; j++ {
-			wire.ProducePartition(w, p.version, &p.parts[j].res)
+			part := &p.parts[j]
+			wire.ProducePartition(w, p.version, &part.res)
+			for k := range part.refused {
+				wire.ProduceBadRecord(w, p.version, part.refused[k].Index, part.refused[k].Msg)
+			}
+			wire.ProducePartitionTail(w, p.version, &part.res)
 		}
 		wire.ProduceTopicTail(w, p.version)
 	}
@@ -308,7 +356,7 @@ func (p *produce) free() {
 	p.frame, p.sess = netpoll.Frame{}, nil
 	for i := range p.parts {
 		p.parts[i].append.Bytes, p.parts[i].host, p.parts[i].topic = nil, nil, nil
-		p.parts[i].res.Message = ""
+		p.parts[i].res.Message, p.parts[i].refused = "", nil
 	}
 	p.local.freeProduce = append(p.local.freeProduce, p)
 }

@@ -2,7 +2,7 @@
 //
 //   - -1 latest (last stable offset for read_committed), -2 earliest, -3 offset of the largest timestamp (from 7),
 //     -4 earliest local (from 8) = -2 and -5 latest tiered (from 9) = -1/-1 without tiered storage.
-//   - Below the version that brought it, a negative value is an impossible time: offset -1, timestamp -1 (C-1).
+//   - Below the version that brought it, and when it never came, a negative value is UNSUPPORTED_VERSION for that partition (C-1).
 //   - A time after the last record: offset -1 and timestamp -1, no error (C-2).
 //   - The first record in log order whose timestamp is at least the asked one, found inside its batch (C-4).
 //   - The same partition twice in one request is INVALID_REQUEST for both.
@@ -146,8 +146,10 @@ func (s *offsetSearch) find(l *logstore.Log) (need logstore.Need, err error) {
 		a.Offset, a.LeaderEpoch = l.Start(), l.EpochFor(l.Start())
 	case at == maxTimestamp && s.version >= 7:
 		a.Offset, a.Timestamp, a.LeaderEpoch, need, err = l.MaxTimestamp()
-	case at == latestTieredTimestamp && s.version >= 9, at < 0:
-		// no tiered storage, or a value that this version does not know: nothing is found
+	case at == latestTieredTimestamp && s.version >= 9:
+		// no tiered storage: nothing is found
+	case at < 0:
+		a.ErrorCode = int16(wire.UnsupportedVersion)
 	default:
 		a.Offset, a.Timestamp, a.LeaderEpoch, need, err = l.LookupTime(at)
 	}

@@ -27,11 +27,11 @@ const (
 	coordinatorShare = 2
 )
 
-// Kafka's sentences for the codes of this answer.
+// Sentences for the codes of this answer. noError stands where some answers carry a message beside success.
 const (
-	coordinatorNoError      = "NONE"
-	coordinatorNotAvailable = "The coordinator is not available."
-	coordinatorBadRequest   = "This most likely occurs because of a request being malformed by the client library or the message was sent to an incompatible broker. See the broker logs for more details."
+	noError                 = "NONE"
+	coordinatorNotAvailable = "no coordinator is ready; ask again"
+	coordinatorBadRequest   = "this broker has no coordinator for keys of that type"
 )
 
 func (b *Broker) findCoordinator(r *Request) {
@@ -60,7 +60,7 @@ func (b *Broker) findCoordinator(r *Request) {
 func coordinatorMessage(code wire.Code) string {
 	switch code {
 	case wire.None:
-		return coordinatorNoError
+		return noError
 	case wire.CoordinatorNotAvailable:
 		return coordinatorNotAvailable
 	default:

@@ -1,8 +1,7 @@
 // CreateTopics, versions 0 to 7.
 //
-//   - Every name twice in one request is INVALID_REQUEST for that name; the others are made.
-//   - -1 for partitions and replication factor means the broker's defaults from version 4 on; before, it is refused
-//     unless an assignment is given.
+//   - A name that stands more than once in a request is INVALID_REQUEST each time; the others are made (C-40).
+//   - -1 for partitions and replication factor means the broker's defaults, in every version as in Kafka.
 //   - From version 5 the answer tells the partitions, the factor and the effective configuration, from 7 the topic id.
 //   - validate_only (from 1) checks everything and makes nothing.
 //   - The answer comes when the new partitions take writes.
@@ -25,13 +24,8 @@ func (b *Broker) createTopics(r *Request) {
 	for i := range req.Topics {
 		count[req.Topics[i].Topic]++
 	}
-	done := map[string]bool{}
 	for i := range req.Topics {
 		t := &req.Topics[i]
-		if done[t.Topic] {
-			continue
-		}
-		done[t.Topic] = true
 		rt := kmsg.NewCreateTopicsResponseTopic()
 		rt.Topic, rt.NumPartitions, rt.ReplicationFactor = t.Topic, -1, -1
 		if count[t.Topic] > 1 {
@@ -46,7 +40,7 @@ func (b *Broker) createTopics(r *Request) {
 }
 
 func (b *Broker) createTopic(version int16, validate bool, t *kmsg.CreateTopicsRequestTopic, rt *kmsg.CreateTopicsResponseTopic) {
-	spec, err := createSpec(version, validate, t)
+	spec, err := createSpec(validate, t)
 	if err == nil {
 		var made run.CreatedTopic
 		if made, err = b.cluster.CreateTopic(context.Background(), spec); err == nil {
@@ -61,7 +55,7 @@ func (b *Broker) createTopic(version int16, validate bool, t *kmsg.CreateTopicsR
 	rt.ErrorMessage = kmsg.StringPtr(messageOf(err))
 }
 
-func createSpec(version int16, validate bool, t *kmsg.CreateTopicsRequestTopic) (run.CreateTopicSpec, error) {
+func createSpec(validate bool, t *kmsg.CreateTopicsRequestTopic) (run.CreateTopicSpec, error) {
 	spec := run.CreateTopicSpec{Name: t.Topic, Partitions: t.NumPartitions, ReplicationFactor: int32(t.ReplicationFactor), ValidateOnly: validate}
 	if len(t.ReplicaAssignment) > 0 {
 		spec.Assignment = map[int32][]int32{}
@@ -70,14 +64,6 @@ func createSpec(version int16, validate bool, t *kmsg.CreateTopicsRequestTopic) 
 				return spec, refusal(run.ErrInvalidReplicaAssignment, "partition %d is assigned twice", a.Partition)
 			}
 			spec.Assignment[a.Partition] = a.Replicas
-		}
-	}
-	if version < 4 && spec.Assignment == nil {
-		if spec.Partitions == -1 {
-			return spec, refusal(run.ErrInvalidPartitions, "the number of partitions must be above 0")
-		}
-		if spec.ReplicationFactor == -1 {
-			return spec, refusal(run.ErrInvalidReplicationFactor, "the replication factor must be above 0")
 		}
 	}
 	if len(t.Configs) > 0 {

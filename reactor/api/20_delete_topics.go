@@ -2,7 +2,7 @@
 //
 //   - delete.topic.enable=false: TOPIC_DELETION_DISABLED (INVALID_REQUEST below version 3).
 //   - An unknown name is UNKNOWN_TOPIC_OR_PARTITION, an unknown id UNKNOWN_TOPIC_ID; a name together with an id, or
-//     the same topic twice, is INVALID_REQUEST.
+//     neither, is INVALID_REQUEST. A topic that is named twice is deleted once and answered alike each time.
 //   - The answer comes when the topic is out of the metadata; its directories are renamed at once and removed later.
 
 package api
@@ -28,11 +28,12 @@ func (b *Broker) deleteTopics(r *Request) {
 		}
 	}
 	resp := kmsg.NewPtrDeleteTopicsResponse()
-	seen := map[string]bool{}
+	done := map[string]error{}
+	route := b.route.Load()
 	for i := range req.Topics {
 		rt := kmsg.NewDeleteTopicsResponseTopic()
 		rt.Topic, rt.TopicID = req.Topics[i].Topic, req.Topics[i].TopicID
-		if err := b.deleteTopic(&rt, seen); err != nil {
+		if err := b.deleteTopic(route, &rt, done); err != nil {
 			rt.ErrorCode, rt.ErrorMessage = int16(codeOf(err)), kmsg.StringPtr(messageOf(err))
 			if errors.Is(err, run.ErrTopicDeletionDisabled) && r.Version < 3 {
 				rt.ErrorCode = int16(wire.InvalidRequest)
@@ -46,12 +47,14 @@ func (b *Broker) deleteTopics(r *Request) {
 // errUnknownTopicID is returned when no topic has an id.
 var errUnknownTopicID = errors.New("no topic has this id")
 
-func (b *Broker) deleteTopic(rt *kmsg.DeleteTopicsResponseTopic, seen map[string]bool) error {
+// deleteTopic deletes what one entry of the request names, as the topics were when the request came. done is what has been tried.
+func (b *Broker) deleteTopic(route *Route, rt *kmsg.DeleteTopicsResponseTopic, done map[string]error) error {
 	id := meta.ID(rt.TopicID)
-	route := b.route.Load()
 	switch {
 	case rt.Topic != nil && !id.IsZero():
 		return refusal(run.ErrInvalidRequest, "a topic is named either by its name or by its id")
+	case rt.Topic == nil && id.IsZero():
+		return refusal(run.ErrInvalidRequest, "neither a name nor an id says which topic")
 	case rt.Topic == nil:
 		t := route.byID[id]
 		if t == nil {
@@ -63,9 +66,10 @@ func (b *Broker) deleteTopic(rt *kmsg.DeleteTopicsResponseTopic, seen map[string
 			rt.TopicID = t.topic.ID
 		}
 	}
-	if seen[*rt.Topic] {
-		return refusal(run.ErrInvalidRequest, "the request names this topic more than once")
+	err, tried := done[*rt.Topic]
+	if !tried {
+		err = b.cluster.DeleteTopic(context.Background(), *rt.Topic)
+		done[*rt.Topic] = err
 	}
-	seen[*rt.Topic] = true
-	return b.cluster.DeleteTopic(context.Background(), *rt.Topic)
+	return err
 }

@@ -27,9 +27,10 @@ func (b *Broker) describeConfigs(r *Request) {
 		rr := kmsg.NewDescribeConfigsResponseResource()
 		rr.ResourceType, rr.ResourceName = q.ResourceType, q.ResourceName
 		entries, code, message := b.describeResource(q)
-		if code != wire.None {
-			rr.ErrorCode, rr.ErrorMessage = int16(code), &message
+		if code == wire.None {
+			message = noError
 		}
+		rr.ErrorCode, rr.ErrorMessage = int16(code), &message
 		for j := range entries {
 			rr.Configs = append(rr.Configs, describedEntry(&entries[j], req, r.Version))
 		}

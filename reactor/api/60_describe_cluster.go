@@ -21,7 +21,7 @@ const (
 func (b *Broker) describeCluster(r *Request) {
 	req := r.Msg.(*kmsg.DescribeClusterRequest)
 	resp := kmsg.NewPtrDescribeClusterResponse()
-	resp.EndpointType = req.EndpointType
+	resp.EndpointType = 1 // also beside an error
 	resp.ClusterAuthorizedOperations = authorizedOperationsUnknown
 	switch req.EndpointType {
 	case 1:

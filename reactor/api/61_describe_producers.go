@@ -25,6 +25,9 @@ func (b *Broker) describeProducers(r *Request) {
 			})
 			if err != nil {
 				p.ErrorCode = int16(b.missing(t.Topic, index))
+				if b.route.Load().topics[t.Topic] == nil {
+					p.ErrorMessage = kmsg.StringPtr("no topic is named " + t.Topic)
+				}
 			}
 			rt.Partitions = append(rt.Partitions, p)
 		}

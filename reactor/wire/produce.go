@@ -78,8 +78,8 @@ type ProduceResult struct {
 	BaseOffset      int64
 	LogAppendTimeMs int64
 	LogStart        int64
-	// BadRecord is the position in the batch of the record that was refused, -1 for none.
-	BadRecord int32
+	// BadRecords is how many refused records the answer names (from version 8 on).
+	BadRecords int
 	// Message says why; "" is null on the wire.
 	Message string
 }
@@ -104,7 +104,8 @@ func ProduceTopicHead(w *Writer, version int16, name []byte, id [16]byte, parts 
 	w.Array(flex, parts)
 }
 
-// ProducePartition appends one partition's answer.
+// ProducePartition appends one partition's answer up to the count of its refused records; ProduceBadRecord follows for each of
+// them, then ProducePartitionTail.
 func ProducePartition(w *Writer, version int16, p *ProduceResult) {
 	flex := version >= produceFlexible
 	w.Int32(p.Index)
@@ -117,14 +118,25 @@ func ProducePartition(w *Writer, version int16, p *ProduceResult) {
 		w.Int64(p.LogStart)
 	}
 	if version >= 8 {
-		if p.BadRecord >= 0 {
-			w.Array(flex, 1)
-			w.Int32(p.BadRecord)
-			w.NullableString(flex, p.Message)
-			w.Tags(flex)
-		} else {
-			w.Array(flex, 0)
-		}
+		w.Array(flex, p.BadRecords)
+	}
+}
+
+// ProduceBadRecord appends one refused record: its place in the batch and why; nothing below version 8.
+func ProduceBadRecord(w *Writer, version int16, index int32, message string) {
+	if version < 8 {
+		return
+	}
+	flex := version >= produceFlexible
+	w.Int32(index)
+	w.NullableString(flex, message)
+	w.Tags(flex)
+}
+
+// ProducePartitionTail ends one partition's answer.
+func ProducePartitionTail(w *Writer, version int16, p *ProduceResult) {
+	flex := version >= produceFlexible
+	if version >= 8 {
 		w.NullableString(flex, p.Message)
 	}
 	w.Tags(flex)

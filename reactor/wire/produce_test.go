@@ -10,9 +10,9 @@ import (
 
 func TestProduceEncodesWhatKmsgDoes(t *testing.T) {
 	results := []ProduceResult{
-		{Index: 0, BaseOffset: 1 << 33, LogAppendTimeMs: -1, LogStart: 4, BadRecord: -1},
-		{Index: 1, Err: int16(InvalidRecord), BaseOffset: -1, LogAppendTimeMs: -1, LogStart: -1, BadRecord: 7, Message: "no key"},
-		{Index: 2, Err: int16(CorruptMessage), BaseOffset: -1, LogAppendTimeMs: 12, LogStart: -1, BadRecord: -1, Message: "checksum"},
+		{Index: 0, BaseOffset: 1 << 33, LogAppendTimeMs: -1, LogStart: 4},
+		{Index: 1, Err: int16(InvalidRecord), BaseOffset: -1, LogAppendTimeMs: -1, LogStart: -1, BadRecords: 3, Message: "no key"},
+		{Index: 2, Err: int16(CorruptMessage), BaseOffset: -1, LogAppendTimeMs: 12, LogStart: -1, Message: "checksum"},
 	}
 	for version := int16(0); version <= 13; version++ {
 		t.Run(fmt.Sprintf("v%d", version), func(t *testing.T) {
@@ -25,6 +25,10 @@ func TestProduceEncodesWhatKmsgDoes(t *testing.T) {
 			ProduceTopicHead(&w, version, []byte("orders"), rt.TopicID, len(results))
 			for i := range results {
 				ProducePartition(&w, version, &results[i])
+				for k := range results[i].BadRecords {
+					ProduceBadRecord(&w, version, int32(k)*7, "record")
+				}
+				ProducePartitionTail(&w, version, &results[i])
 				rt.Partitions = append(rt.Partitions, kmsgProduced(results[i]))
 			}
 			ProduceTopicTail(&w, version)
@@ -43,9 +47,9 @@ func kmsgProduced(p ProduceResult) kmsg.ProduceResponseTopicPartition {
 	if p.Message != "" {
 		rp.ErrorMessage = &p.Message
 	}
-	if p.BadRecord >= 0 {
+	for k := range p.BadRecords {
 		e := kmsg.NewProduceResponseTopicPartitionErrorRecord()
-		e.RelativeOffset, e.ErrorMessage = p.BadRecord, &p.Message
+		e.RelativeOffset, e.ErrorMessage = int32(k)*7, kmsg.StringPtr("record")
 		rp.ErrorRecords = append(rp.ErrorRecords, e)
 	}
 	return rp

@@ -10,7 +10,7 @@ import (
 // refused a batch, not when there was none to look at.
 func TestProduceSaysWhatWasRefused(t *testing.T) {
 	c := shared(t).dial(t)
-	compacted, plain := topic(t, c, 1, "cleanup.policy=compact"), topic(t, c, 1)+"-plain"
+	compacted, plain := topic(t, c, 1, "cleanup.policy=compact"), unique(t)+"-plain"
 	makeTopic(t, c, plain, 1)
 	cases := []struct {
 		name, topic string

@@ -122,11 +122,42 @@ func compareMaps(path string, a, b map[string]any) (out []difference) {
 
 func compareLists(path string, a, b []any) (out []difference) {
 	a, b = ordered(a), ordered(b)
+	if named(a) && named(b) {
+		return compareNamed(path, a, b)
+	}
 	if len(a) != len(b) {
 		return []difference{{path, fmt.Sprintf("%d elements %.300s", len(a), show(a)), fmt.Sprintf("%d elements %.300s", len(b), show(b))}}
 	}
 	for i := range a {
 		out = append(out, compare(fmt.Sprintf("%s[%s]", path, label(a[i], i)), a[i], b[i])...)
+	}
+	return out
+}
+
+// named tells whether every element has a label of its own.
+func named(l []any) bool {
+	for i := range l {
+		if label(l[i], -1) == "-1" || i > 0 && label(l[i], -1) == label(l[i-1], -1) {
+			return false
+		}
+	}
+	return len(l) > 0
+}
+
+// compareNamed compares what both have and tells what only one has. Both are sorted by label.
+func compareNamed(path string, a, b []any) (out []difference) {
+	for len(a) > 0 || len(b) > 0 {
+		switch {
+		case len(b) == 0 || len(a) > 0 && label(a[0], 0) < label(b[0], 0):
+			out = append(out, difference{fmt.Sprintf("%s[%s]", path, label(a[0], 0)), fmt.Sprintf("%.300s", show(a[0])), "absent"})
+			a = a[1:]
+		case len(a) == 0 || label(b[0], 0) < label(a[0], 0):
+			out = append(out, difference{fmt.Sprintf("%s[%s]", path, label(b[0], 0)), "absent", fmt.Sprintf("%.300s", show(b[0]))})
+			b = b[1:]
+		default:
+			out = append(out, compare(fmt.Sprintf("%s[%s]", path, label(a[0], 0)), a[0], b[0])...)
+			a, b = a[1:], b[1:]
+		}
 	}
 	return out
 }

@@ -14,18 +14,19 @@ func main() {
 	a := flag.String("a", "127.0.0.1:9092", "the reference broker")
 	b := flag.String("b", "127.0.0.1:9093", "the broker under test")
 	known := flag.String("known", "", "a page with a table of allowed differences (docs/DIFFERENCES.md)")
+	tables := flag.String("tables", "D", "letters of the tables of that page that apply: D for any broker, K for a reference without ZooKeeper")
 	only := flag.String("only", "", "run the probes whose name matches this regular expression")
 	show := flag.Bool("v", false, "print every probe")
 	flag.Parse()
-	os.Exit(run(*a, *b, *known, *only, *show))
+	os.Exit(run(*a, *b, readKnown(*known, *tables), *only, *show))
 }
 
-func run(a, b, known, only string, verbose bool) int {
+func run(a, b string, allowed *known, only string, verbose bool) int {
 	ref, err := connect(a)
 	if err == nil {
 		var sut *world
 		if sut, err = connect(b); err == nil {
-			return contest(ref, sut, known, regexp.MustCompile(only), verbose)
+			return contest(ref, sut, allowed, regexp.MustCompile(only), verbose)
 		}
 	}
 	fmt.Fprintln(os.Stderr, "differential:", err)
@@ -33,8 +34,7 @@ func run(a, b, known, only string, verbose bool) int {
 }
 
 // contest runs every probe in every version that both serve, against both.
-func contest(ref, sut *world, knownPage string, only *regexp.Regexp, verbose bool) int {
-	allowed := readKnown(knownPage)
+func contest(ref, sut *world, allowed *known, only *regexp.Regexp, verbose bool) int {
 	asked, bad := 0, served(ref, sut, allowed)
 	for _, p := range probes() {
 		low, high := versions(ref, sut, p)
@@ -126,14 +126,14 @@ type known struct {
 	used []bool
 }
 
-// readKnown takes the rows `| id | `regular expression` | … |` of a page.
-func readKnown(page string) *known {
+// readKnown takes the rows `| id | `regular expression` | … |` of the tables of a page that apply.
+func readKnown(page, tables string) *known {
 	k := &known{}
 	text, err := os.ReadFile(page)
 	if err != nil {
 		return k
 	}
-	row := regexp.MustCompile("(?m)^\\| (D-[0-9]+) \\| `([^`]+)` \\|")
+	row := regexp.MustCompile("(?m)^\\| ([" + tables + "]-[0-9]+) \\| `([^`]+)` \\|")
 	for _, m := range row.FindAllStringSubmatch(string(text), -1) {
 		k.ids = append(k.ids, m[1])
 		k.res = append(k.res, regexp.MustCompile(strings.ReplaceAll(m[2], `\|`, `|`)))
@@ -142,6 +142,7 @@ func readKnown(page string) *known {
 	return k
 }
 
+// allows tells whether the page names a difference.
 func (k *known) allows(line string) bool {
 	for i, re := range k.res {
 		if re.MatchString(line) {

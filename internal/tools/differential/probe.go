@@ -15,6 +15,8 @@ type probe struct {
 	mask []string // fields that may differ in its answer
 	// make prepares the broker and builds the request.
 	make func(w *world, v int16) (kmsg.Request, error)
+	// raw asks by itself instead: for requests that no library would build.
+	raw func(w *world) (kmsg.Response, error)
 	// then keeps what later probes need.
 	then func(w *world, v int16, resp kmsg.Response)
 }
@@ -28,6 +30,9 @@ func (p probe) upTo() int16 {
 
 // on runs the probe against one broker.
 func (p probe) on(w *world, v int16) (kmsg.Response, error) {
+	if p.raw != nil {
+		return p.raw(w)
+	}
 	req, err := p.make(w, v)
 	if err != nil {
 		return nil, fmt.Errorf("preparing: %w", err)
@@ -42,7 +47,8 @@ func (p probe) on(w *world, v int16) (kmsg.Response, error) {
 // probes is every probe in the order in which they run.
 func probes() []probe {
 	var all []probe
-	for _, part := range [][]probe{topicProbes(), configProbes(), produceProbes(), fetchProbes(), offsetProbes(), groupProbes(), clusterProbes()} {
+	for _, part := range [][]probe{versionProbes(), topicProbes(), moreTopicProbes(), configProbes(), produceProbes(), moreProduceProbes(), fetchProbes(),
+		offsetProbes(), groupProbes(), lifeProbes(), clusterProbes(), pagedProbes()} {
 		all = append(all, part...)
 	}
 	return all

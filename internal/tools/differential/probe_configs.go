@@ -1,6 +1,11 @@
 package main
 
-import "github.com/twmb/franz-go/pkg/kmsg"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
 
 func describe(name string, kind kmsg.ConfigResourceType, resource string, keys []string) probe {
 	return probe{name: name, key: 32, make: func(w *world, _ int16) (kmsg.Request, error) {
@@ -10,7 +15,7 @@ func describe(name string, kind kmsg.ConfigResourceType, resource string, keys [
 		req := kmsg.NewPtrDescribeConfigsRequest()
 		req.IncludeSynonyms = true
 		r := kmsg.NewDescribeConfigsRequestResource()
-		r.ResourceType, r.ResourceName, r.ConfigNames = kind, resource, keys
+		r.ResourceType, r.ResourceName, r.ConfigNames = kind, strings.ReplaceAll(resource, "OWN", fmt.Sprint(w.node)), keys
 		req.Resources = append(req.Resources, r)
 		return req, nil
 	}}
@@ -77,7 +82,7 @@ func configProbes() []probe {
 		describe("topic-some", topic, "cfg", []string{"retention.ms", "no.such.key"}),
 		describe("topic-unknown", topic, "nobody", nil),
 		describe("topic-bad-name", topic, "a/b", nil),
-		describe("broker-some", broker, "0", []string{"num.partitions", "log.retention.ms", "log.cleaner.threads", "broker.id"}),
+		describe("broker-some", broker, "OWN", []string{"num.partitions", "log.retention.ms", "log.cleaner.threads", "broker.id"}),
 		describe("broker-default", broker, "", nil),
 		describe("broker-other", broker, "7", nil),
 		describe("broker-no-number", broker, "x", nil),

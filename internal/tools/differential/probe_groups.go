@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -58,7 +59,7 @@ func groupProbes() []probe {
 
 // ready waits until the coordinator of the probes' groups answers.
 func ready(w *world) error {
-	for range 100 {
+	for range 200 {
 		resp, err := w.ask(found("g", 0, 0), 0)
 		if err != nil {
 			return err
@@ -66,8 +67,9 @@ func ready(w *world) error {
 		if resp.(*kmsg.FindCoordinatorResponse).ErrorCode == 0 {
 			return nil
 		}
+		time.Sleep(50 * time.Millisecond)
 	}
-	return fmt.Errorf("%s: no coordinator", w.addr)
+	return fmt.Errorf("%s: no coordinator after 10 s", w.addr)
 }
 
 func found(key string, kind int8, v int16) kmsg.Request {

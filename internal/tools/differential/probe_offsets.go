@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -105,15 +106,32 @@ func offsetProbes() []probe {
 		trimmed("to-high-watermark", own, -1),
 		trimmed("unknown-topic", func(int16) string { return "nobody" }, 0),
 		trimmed("compacted", func(int16) string { return "cfg" }, 0),
-		probe{name: "new-id", key: 22, make: plainMake(func(int16) kmsg.Request {
-			req := kmsg.NewPtrInitProducerIDRequest()
-			req.TransactionTimeoutMillis, req.ProducerID, req.ProducerEpoch = 60_000, -1, -1
-			return req
-		})},
+		probe{name: "new-id", key: 22, make: func(w *world, _ int16) (kmsg.Request, error) { return newProducer(), identified(w) }},
 		probe{name: "empty-transactional-id", key: 22, make: plainMake(func(int16) kmsg.Request {
 			req := kmsg.NewPtrInitProducerIDRequest()
 			req.TransactionalID, req.TransactionTimeoutMillis, req.ProducerID, req.ProducerEpoch = str(""), 60_000, -1, -1
 			return req
 		})},
 	)
+}
+
+func newProducer() kmsg.Request {
+	req := kmsg.NewPtrInitProducerIDRequest()
+	req.TransactionTimeoutMillis, req.ProducerID, req.ProducerEpoch = 60_000, -1, -1
+	return req
+}
+
+// identified waits until the broker has a block of producer ids to give out.
+func identified(w *world) error {
+	for range 200 {
+		resp, err := w.ask(newProducer(), 0)
+		if err != nil {
+			return err
+		}
+		if resp.(*kmsg.InitProducerIDResponse).ErrorCode == 0 {
+			return nil
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return fmt.Errorf("%s: no producer id after 10 s", w.addr)
 }

@@ -33,6 +33,15 @@ func create(name string, topics func(v int16) []kmsg.CreateTopicsRequestTopic) p
 	}}
 }
 
+// unknownBroker does not wait for a leader that never comes.
+func unknownBroker(topic func(v int16) kmsg.CreateTopicsRequestTopic) probe {
+	return probe{name: "assignment-unknown-broker", key: 19, make: plainMake(func(v int16) kmsg.Request {
+		req := kmsg.NewPtrCreateTopicsRequest()
+		req.TimeoutMillis, req.Topics = 100, []kmsg.CreateTopicsRequestTopic{topic(v)}
+		return req
+	})}
+}
+
 func topicProbes() []probe {
 	assigned := func(name string, replicas ...[]int32) kmsg.CreateTopicsRequestTopic {
 		t := created(name, -1, -1)
@@ -76,7 +85,7 @@ func topicProbes() []probe {
 		create("config-unknown", one(created("cfg1", 1, 1, "no.such.key", "1"))),
 		create("config-bad-value", one(created("cfg2", 1, 1, "retention.ms", "soon"))),
 		create("config-out-of-bounds", one(created("cfg3", 1, 1, "segment.bytes", "1"))),
-		create("assignment-unknown-broker", one(assigned("asg1", []int32{77}))),
+		unknownBroker(func(v int16) kmsg.CreateTopicsRequestTopic { return assigned(fmt.Sprintf("asg1-v%d", v), []int32{77}) }),
 		create("assignment-duplicate-broker", one(assigned("asg2", []int32{0, 0}))),
 		create("assignment-good", func(v int16) []kmsg.CreateTopicsRequestTopic {
 			return []kmsg.CreateTopicsRequestTopic{assigned(fmt.Sprintf("asg-good-v%d", v), []int32{0}, []int32{0})}

@@ -27,6 +27,7 @@ type world struct {
 	ids    map[string][16]byte
 	vars   map[string]string // what a probe keeps for the next one: member ids, session ids
 	ranges map[int16][2]int16
+	node   int32 // the broker's own id
 }
 
 func connect(addr string) (*world, error) {
@@ -37,6 +38,13 @@ func connect(addr string) (*world, error) {
 	}
 	for _, k := range resp.(*kmsg.ApiVersionsResponse).ApiKeys {
 		w.ranges[k.ApiKey] = [2]int16{k.MinVersion, k.MaxVersion}
+	}
+	resp, err = w.ask(kmsg.NewPtrMetadataRequest(), 1)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", addr, err)
+	}
+	for _, b := range resp.(*kmsg.MetadataResponse).Brokers {
+		w.node = b.NodeID
 	}
 	return w, nil
 }
@@ -143,13 +151,37 @@ func (w *world) learn(name string) error {
 		for _, p := range got.Partitions {
 			ready = ready && p.ErrorCode == 0 && p.Leader >= 0
 		}
-		if ready {
+		if ready && w.leads(name, len(got.Partitions)) {
 			w.ids[name], w.topics[got.TopicID] = got.TopicID, name
 			return nil
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
 	return fmt.Errorf("%s: topic %s has no leader after 10 s", w.addr, name)
+}
+
+// leads tells whether every partition answers: a broker may name itself as a leader before it is ready to be one.
+func (w *world) leads(name string, partitions int) bool {
+	req := kmsg.NewPtrListOffsetsRequest()
+	req.ReplicaID = -1
+	t := kmsg.NewListOffsetsRequestTopic()
+	t.Topic = name
+	for i := range partitions {
+		p := kmsg.NewListOffsetsRequestTopicPartition()
+		p.Partition, p.Timestamp = int32(i), -1
+		t.Partitions = append(t.Partitions, p)
+	}
+	req.Topics = append(req.Topics, t)
+	resp, err := w.ask(req, 1)
+	if err != nil {
+		return false
+	}
+	for _, p := range resp.(*kmsg.ListOffsetsResponse).Topics[0].Partitions {
+		if p.ErrorCode != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // batchOf makes one record batch of format 2 without compression.
