@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"sync/atomic"
 
 	"github.com/pelton-broker/pelton/internal/disk"
 	"github.com/pelton-broker/pelton/logstore/batch"
@@ -22,6 +23,7 @@ type cleaner struct {
 	aborted  []AbortedTxn // of the whole log: a marker may be in a segment that is not cleaned
 	records  batch.Iterator
 	scan     scanner
+	stop     *atomic.Bool // the log was deleted
 	keys     *offsetMap
 	upTo     int64 // found: everything below is clean now
 	made     []cleanedGroup
@@ -85,6 +87,9 @@ func (c *cleaner) buildMap() error {
 			}
 			if err != nil {
 				return err
+			}
+			if c.stop.Load() {
+				return ErrClosed
 			}
 			if full, err := c.mapBatch(txns, &e, b); full || err != nil {
 				return err
@@ -192,6 +197,9 @@ func (c *cleaner) copySegment(seg, old *Segment, txns *txnTrack, last bool, end 
 		}
 		if err != nil {
 			return err
+		}
+		if c.stop.Load() {
+			return ErrClosed
 		}
 		isLast := last && old.next == end && pos+int64(e.Size) == old.size
 		kept, err := c.filter(&e, b, txns, isLast, old)

@@ -56,17 +56,14 @@ func (m *Manager) checkpointDir(d *Dir) error {
 func (m *Manager) Delete(tp TopicPartition) error {
 	m.mu.Lock()
 	d, l := m.mu.found[tp], m.mu.logs[tp]
-	delete(m.mu.found, tp)
-	delete(m.mu.logs, tp)
-	if d != nil {
-		delete(d.recovery, tp)
-		delete(d.high, tp)
-		delete(d.start, tp)
-		delete(d.cleaned, tp)
-	}
 	m.mu.Unlock()
 	if d == nil {
 		return ErrNotFound
+	}
+	if l != nil {
+		l.deleted.Store(true)
+		l.gate.Lock() // a job that runs now may still write under the old names
+		defer l.gate.Unlock()
 	}
 	now := m.opt.Clock.WallMs()
 	name := fmt.Sprintf("%s.%032x-delete", tp, uint64(m.opt.Clock.Mono())^uint64(now)<<20)
@@ -83,8 +80,13 @@ func (m *Manager) Delete(tp TopicPartition) error {
 		due += l.published.delay.Load()
 	}
 	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.mu.found, tp)
+	delete(m.mu.logs, tp)
+	for _, offsets := range []map[TopicPartition]int64{d.recovery, d.high, d.start, d.cleaned} {
+		delete(offsets, tp)
+	}
 	m.mu.dying = append(m.mu.dying, dying{path, d, l, due})
-	m.mu.Unlock()
 	return nil
 }
 

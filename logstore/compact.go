@@ -54,7 +54,7 @@ func (l *Log) maybeCompact(nowMs int64) {
 	}
 	w := &compactWork{l: l, c: cleaner{fs: l.fs, opt: l.opt, nowMs: nowMs, segments: slices.Clone(l.segments[:n]), dirty: max(l.compaction.Cleaned, l.start)}}
 	w.c.records = batch.Iterator{Codecs: l.records.Codecs}
-	w.c.lastOf = l.lastBatches()
+	w.c.lastOf, w.c.stop = l.lastBatches(), &l.deleted
 	for _, s := range l.segments {
 		w.c.aborted = append(w.c.aborted, s.txns...)
 	}

@@ -2,6 +2,7 @@ package logstore
 
 import (
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/pelton-broker/pelton/internal/disk"
@@ -20,15 +21,18 @@ func (tp TopicPartition) String() string { return fmt.Sprintf("%s-%d", tp.Topic,
 
 // Log is one partition. All methods but those that say otherwise run on the shard that it is bound to.
 type Log struct {
-	tp       TopicPartition
-	topicID  [16]byte
-	home     *Dir
-	path     string
-	fs       disk.FS
-	disk     disk.Disk
-	opt      Options
-	nowMs    int64
-	closed   bool
+	tp      TopicPartition
+	topicID [16]byte
+	home    *Dir
+	path    string
+	fs      disk.FS
+	disk    disk.Disk
+	opt     Options
+	nowMs   int64
+	closed  bool
+	// deleted is set by the manager; from then on no job touches names. gate is held by running jobs, so that a deletion waits for them.
+	deleted  atomic.Bool
+	gate     sync.RWMutex
 	opened   int64 // end when it was opened
 	cutBytes int64 // taken off the end when it was opened
 	dirty    bool  // files are not as a clean stop leaves them, whatever is appended
@@ -157,7 +161,7 @@ func (l *Log) Fail(err error) { l.home.fail(err) }
 
 // usable is nil, ErrClosed, or an error that is ErrOffline.
 func (l *Log) usable() error {
-	if l.closed {
+	if l.closed || l.deleted.Load() {
 		return ErrClosed
 	}
 	if l.home.failed.Load() != nil {

@@ -329,3 +329,31 @@ func TestManagerDeletes(t *testing.T) {
 	}
 	w.stop()
 }
+
+// A job of a deleted log must neither fail its directory nor write into a new partition of the same name.
+func TestManagerDeleteStopsJobs(t *testing.T) {
+	w := newWorld(t, Options{})
+	l := w.log("t")
+	l.AssignEpoch(7, 0)
+	birth := l.TakeWork()
+	if err := w.m.Delete(l.TopicPartition()); err != nil {
+		t.Fatal(err)
+	}
+	delete(w.logs, "t")
+	again := w.log("t")
+	birth.Run()
+	birth.Apply()
+	if job := l.TakeWork(); job != nil {
+		t.Fatal("a deleted log has jobs")
+	}
+	if _, err := os.Stat(filepath.Join(again.Path(), partitionFile)); err == nil || w.off != nil {
+		t.Fatalf("the old log's job wrote into the new one: %v", w.off)
+	}
+	a := w.push(l, values(batch.None, 1, "x", 1))
+	w.done(l, a)
+	if !errors.Is(a.Err, ErrClosed) {
+		t.Fatalf("%v", a.Err)
+	}
+	w.turn(again)
+	w.stop()
+}

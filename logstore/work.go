@@ -36,6 +36,41 @@ func (w *lanes) rolling() bool { return w.roll != nil }
 // TakeWork returns the next job for a thread off the shard; nil when there is none to start now. Up to three jobs of a log may be out at
 // once (a roll, a short one, a cleaning): a host that waits for one before it takes the next lets appends wait for cleanings.
 func (l *Log) TakeWork() Work {
+	if job := l.nextWork(); job != nil {
+		return gated{job, l}
+	}
+	return nil
+}
+
+// gated is a job that does nothing once the log was deleted: its files have other names by then, and a new partition of the same name may
+// have the old ones.
+type gated struct {
+	job Work
+	l   *Log
+}
+
+// Run implements Work.
+func (g gated) Run() {
+	g.l.gate.RLock()
+	defer g.l.gate.RUnlock()
+	if !g.l.deleted.Load() {
+		g.job.Run()
+	}
+}
+
+// Apply implements Work.
+func (g gated) Apply() {
+	if g.l.deleted.Load() {
+		g.l.failAll(ErrClosed)
+		return
+	}
+	g.job.Apply()
+}
+
+func (l *Log) nextWork() Work {
+	if l.deleted.Load() {
+		return nil
+	}
 	w := &l.work
 	if w.roll != nil && !w.rollOut {
 		w.rollOut = true
