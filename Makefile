@@ -111,8 +111,9 @@ interop: build interop-prepare ## other people's clients against this broker (ne
 		PELTON_APACHE=$(CURDIR)/internal/tools/apache $(GO) test -count 1 -timeout 40m ./...'
 	$(MAKE) --no-print-directory differential
 
-differential: build ## every request to this broker and to Apache Kafka 3.9.1, answers compared field by field
-	internal/tools/differential.sh
+differential: build ## every request to this broker and to Apache Kafka 3.9.1 and 4.2.0, answers compared field by field
+	internal/tools/differential.sh 3.9.1
+	internal/tools/differential.sh 4.2.0
 
 zookeeper: build ## the broker and its controller on Apache ZooKeeper 3.9.5, and its answers against our server's (needs Java, Maven)
 	internal/tools/with-zookeeper.sh bash -c '$(GO) test -count 1 ./zk/conformance && $(GO) test -count 1 ./controller/run ./zk/shell && \

@@ -1,15 +1,36 @@
 #!/usr/bin/env bash
-# Starts Apache Kafka 3.9.1 with ZooKeeper 3.9.5 and Pelton with the same settings, sends both the same requests and compares.
+# differential.sh [3.9.1|4.2.0]: starts that Apache Kafka (3.9.1 with ZooKeeper 3.9.5, 4.2.0 without) and Pelton with the same settings, sends both
+# the same requests and compares the answers. What may differ stands in docs/DIFFERENCES.md.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+version=${1:-3.9.1}
 dir=$(mktemp -d)
-free() { python3 -c 'import socket; s=socket.socket(); s.bind(("127.0.0.1",0)); print(s.getsockname()[1])'; }
+free() { # three ports in a row: Kafka without ZooKeeper has its controller behind its own, and ZooKeeper takes the third
+	python3 -c 'import random, socket
+while True:
+    p, held = random.randrange(20000, 30000), []
+    try:
+        for i in range(3):
+            s = socket.socket(); held.append(s); s.bind(("127.0.0.1", p + i))
+        print(p); break
+    except OSError:
+        pass
+    finally:
+        for s in held: s.close()'
+}
 stop() { internal/tools/apache stop "$dir/kafka" 2>/dev/null || true; internal/tools/apache stop "$dir/zk" 2>/dev/null || true; rm -rf "$dir"; }
 trap stop EXIT
-zk=$(free) kafka=$(free)
-internal/tools/apache start zookeeper 3.9.5 "$zk" "$dir/zk"
-internal/tools/apache start kafka 3.9.1 "$kafka" "$dir/kafka" "127.0.0.1:$zk"
-same=$(grep -vE '^(log.dirs|listeners|zookeeper.connect|broker.id|)(=|$)' "$dir/kafka/server.properties" | sed '/^$/d; s/^/--override /' | tr '\n' ' ')
+kafka=$(free) tables=D
+case $version in
+3.*)
+	internal/tools/apache start zookeeper 3.9.5 $((kafka + 2)) "$dir/zk"
+	internal/tools/apache start kafka "$version" "$kafka" "$dir/kafka" "127.0.0.1:$((kafka + 2))" ;;
+*)
+	tables=DK # node 0, as Pelton is
+	internal/tools/apache start kafka "$version" "$kafka" "$dir/kafka" kraft node.id=0 "controller.quorum.voters=0@127.0.0.1:$((kafka + 1))" ;;
+esac
+same=$(grep -vE '^(log.dirs|listeners|advertised.listeners|zookeeper.connect|broker.id|node.id|process.roles|controller[.a-z]*)=|^$' "$dir/kafka/server.properties" |
+	sed 's/^/--override /' | tr '\n' ' ')
 go build -o bin/differential ./internal/tools/differential
 PELTON_OVERRIDES="--override broker.id=0 $same" internal/tools/with-broker.sh \
-	bash -c 'bin/differential -a "127.0.0.1:'"$kafka"'" -b "$PELTON_BOOTSTRAP" -known docs/DIFFERENCES.md'
+	bash -c 'bin/differential -a "127.0.0.1:'"$kafka"'" -b "$PELTON_BOOTSTRAP" -known docs/DIFFERENCES.md -tables '"$tables"

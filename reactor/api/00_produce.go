@@ -185,6 +185,10 @@ func (part *producePart) check(records []byte, nowMs int64) {
 func (part *producePart) fail(err error) {
 	part.res.Err = int16(codeOf(err))
 	part.res.Message = messageOf(err)
+	if errors.Is(err, batch.ErrDecompress) {
+		// The checksum was right, so these bytes are what the producer made: a code that it repeats would make it repeat for ever.
+		part.res.Err = int16(wire.InvalidRecord)
+	}
 	if showsLogStart(err, part.req.version) {
 		part.res.LogStart = part.host.Log.Start()
 	}
@@ -206,7 +210,9 @@ func showsLogStart(err error, version int16) bool {
 	switch codeOf(err) {
 	case wire.UnsupportedCompressionType:
 		return version >= 7 // before, the request itself could not ask for it
-	case wire.CorruptMessage, wire.UnknownTopicOrPartition, wire.NotLeaderOrFollower, wire.MessageTooLarge, wire.RecordListTooLarge, wire.KafkaStorageError:
+	case wire.CorruptMessage:
+		return errors.Is(err, batch.ErrDecompress)
+	case wire.UnknownTopicOrPartition, wire.NotLeaderOrFollower, wire.MessageTooLarge, wire.RecordListTooLarge, wire.KafkaStorageError:
 		return false
 	}
 	return !errors.Is(err, batch.ErrNotOneBatch)

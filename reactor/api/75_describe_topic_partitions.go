@@ -2,7 +2,8 @@
 //
 //   - Topics are answered in the order of their names; no topics in the request means all.
 //   - response_partition_limit is at most 2000; what does not fit is named by the next cursor, which
-//     the next request brings back. A cursor's topic comes first, also when it was deleted meanwhile.
+//     the next request brings back. A cursor's topic comes first, also when it was deleted meanwhile. The limit is at least 1.
+//   - A cursor with a negative partition, or with a topic that the request's own list lacks, is INVALID_REQUEST for every topic.
 //   - Eligible leader replicas do not exist in ZooKeeper mode: both lists are empty.
 
 package api
@@ -23,7 +24,17 @@ func (b *Broker) describeTopicPartitions(r *Request) {
 	req := r.Msg.(*kmsg.DescribeTopicPartitionsRequest)
 	resp := kmsg.NewPtrDescribeTopicPartitionsResponse()
 	route := b.route.Load()
-	room := int(min(req.ResponsePartitionLimit, maxDescribedPartitions))
+	if lostCursor(req) {
+		for i := range req.Topics {
+			rt := kmsg.NewDescribeTopicPartitionsResponseTopic()
+			rt.Topic, rt.ErrorCode = &req.Topics[i].Topic, int16(wire.InvalidRequest)
+			rt.AuthorizedOperations = authorizedOperationsUnknown
+			resp.Topics = append(resp.Topics, rt)
+		}
+		r.Reply(resp)
+		return
+	}
+	room := max(1, int(min(req.ResponsePartitionLimit, maxDescribedPartitions)))
 	for _, name := range describedNames(req, route) {
 		if room <= 0 {
 			c := kmsg.NewDescribeTopicPartitionsResponseNextCursor()
@@ -46,6 +57,15 @@ func (b *Broker) describeTopicPartitions(r *Request) {
 		}
 	}
 	r.Reply(resp)
+}
+
+// lostCursor tells whether the cursor points at nothing that the request could mean.
+func lostCursor(req *kmsg.DescribeTopicPartitionsRequest) bool {
+	if req.Cursor == nil {
+		return false
+	}
+	asked := func(t kmsg.DescribeTopicPartitionsRequestTopic) bool { return t.Topic == req.Cursor.Topic }
+	return req.Cursor.Partition < 0 || len(req.Topics) > 0 && !slices.ContainsFunc(req.Topics, asked)
 }
 
 // describedNames lists the topics to answer, from the cursor on.

@@ -26,6 +26,7 @@ func TestProduceSaysWhatWasRefused(t *testing.T) {
 		{"magic-7", plain, patched(false, 16, 7), 2, -1, nil},
 		{"magic-1", plain, patched(false, 16, 1), 87, -1, nil},
 		{"bad-crc", plain, patched(false, 65, 0xff), 2, -1, nil},
+		{"not-gzip", plain, patched(true, 21, 0, 1), 87, 0, nil},
 		{"control-bit", plain, patched(true, 21, 0, 0x20), 87, 0, nil},
 		{"producer-without-epoch", plain, patched(true, 43, 0, 0, 0, 0, 0, 0, 0, 9, 0xff, 0xfd, 0, 0, 0, 0), 47, 0, nil},
 		{"transaction-without-id", plain, patched(true, 21, 0, 0x10), 53, -1, nil},

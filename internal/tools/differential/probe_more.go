@@ -235,6 +235,7 @@ func pagedProbes() []probe {
 		page("cursor", 2000, "filled", "made-v3", "filled"),
 		page("cursor-of-nobody", 2000, "g", "made-v3", "filled"),
 		page("limit-zero", 0, "", "filled"),
+		page("limit-zero-of-several", 0, "", "made-v3", "filled"),
 		page("twice", 2000, "", "filled", "filled"),
 	}
 }

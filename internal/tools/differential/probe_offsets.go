@@ -34,6 +34,7 @@ func listProbes() []probe {
 		listed("max-timestamp", -3, nil),
 		listed("earliest-local", -4, nil),
 		listed("latest-tiered", -5, nil),
+		listed("earliest-pending-upload", -6, nil),
 		listed("impossible", -17, nil),
 		listed("time-zero", 0, nil),
 		listed("time-first", baseTime, nil),
