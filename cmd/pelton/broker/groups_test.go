@@ -204,8 +204,9 @@ func TestGroupLife(t *testing.T) {
 	want(t, "a leaves", leave(a.c, g, a.id), 0)
 	eventually(t, "b is told to rebalance", func() bool { return b.beat() == 27 })
 	want(t, "b leaves", leave(b.c, g, b.id), 0)
-	want(t, "state", describeGroup(b.c, g).State, "Empty")
 	want(t, "b leaves twice", leave(b.c, g, b.id), 25)
+	mustCommit(t, a.c, 7, commit(g, topic(t, a.c, 1), 1)) // what keeps an empty group from going by itself
+	want(t, "state", describeGroup(b.c, g).State, "Empty")
 
 	req := kmsg.NewPtrDeleteGroupsRequest()
 	req.Groups = []string{g}
@@ -300,8 +301,8 @@ func TestGroupStaticRejoinWhilePreparing(t *testing.T) {
 	a, b := newMember(t, n, g), newMember(t, n, g)
 	a.instance, b.instance = &names[0], &names[1]
 	stable(t, a)
-	entering := b.enter() // PreparingRebalance until a comes
-	oldB := entering
+	oldB := b.enter() // PreparingRebalance until a comes
+	eventually(t, "a is told to rebalance", func() bool { return a.beat() == 27 })
 	freshB := newMember(t, n, g)
 	freshB.instance = &names[1]
 	bJoin := freshB.enter()
