@@ -37,7 +37,7 @@ func describeAnswer(version int16, operations bool, a *group.Described, out *kms
 	out.ErrorCode = int16(codeOf(a.Err))
 	out.State, out.ProtocolType, out.Protocol = a.State, a.ProtocolType, a.Protocol
 	if a.Err == nil && !a.Found && version >= 6 {
-		message := fmt.Sprintf("Group %s not found.", out.Group)
+		message := fmt.Sprintf("there is no group %s", out.Group)
 		out.ErrorCode, out.ErrorMessage = int16(wire.GroupIDNotFound), &message
 	}
 	if operations && out.ErrorCode == 0 {

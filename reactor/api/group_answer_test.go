@@ -75,7 +75,7 @@ func TestDescribeAnswerUnknownGroup(t *testing.T) {
 		want.Group, want.State = "g", "Dead"
 		switch {
 		case version >= 6:
-			message := "Group g not found."
+			message := "there is no group g"
 			want.ErrorCode, want.ErrorMessage = 69, &message
 		case version >= 3:
 			want.AuthorizedOperations = 328
