@@ -61,6 +61,7 @@ type Conn struct {
 	closed     bool
 	limited    bool  // holds a place in the limiter
 	cause      error // why it was closed
+	lowWater   int   // SO_RCVLOWAT as set last; 0 and 1 are the kernel's default
 	closeCause error // close with this cause once everything is sent
 
 	lastRead int64 // net.now when bytes last came

@@ -67,11 +67,30 @@ func (c *Conn) readable(toEnd bool) {
 		c.net.Stats.BytesIn += uint64(got)
 		c.lastRead = c.net.now
 		c.took(got, len(first))
+		c.setLowWater()
 		budget -= got
 		// A short read has emptied the socket: asking again would only say EAGAIN.
 		if got < asked && !toEnd {
 			return
 		}
+	}
+}
+
+// setLowWater keeps the kernel from announcing a large frame piece by piece: the loop is woken once for each LowWater bytes of its rest.
+func (c *Conn) setLowWater() {
+	most := c.net.o.LowWater
+	if most <= 0 || c.closed {
+		return
+	}
+	mark := 1
+	if p := &c.part; p.buf != nil && len(p.buf.B) == p.size {
+		mark = max(1, min(p.size-p.got, most))
+	}
+	if mark == max(1, c.lowWater) || mark > 1 && mark < most/4 && c.lowWater <= 1 {
+		return // unchanged, or too little to be worth the calls
+	}
+	if sysLowWater(c.fd, mark) == nil {
+		c.lowWater = mark
 	}
 }
 

@@ -356,3 +356,28 @@ func TestFrameSmallOnesShareABlock(t *testing.T) {
 		t.Fatalf("%d buffers", len(seen))
 	}
 }
+
+// A large frame is announced in pieces of LowWater bytes, and what comes after it at once again.
+func TestFrameLowWater(t *testing.T) {
+	r := newRig(t, Options{LowWater: 100 << 10})
+	peer, c := r.tcpPair(SocketOptions{})
+	whole := frame(make([]byte, 400<<10))
+	writeAll(t, peer, frame([]byte("first")))
+	writeAll(t, peer, whole[:80<<10])
+	r.until("the large frame has its buffer", func() bool { return c.lowWater > 1 })
+	reads := r.n.Stats.Reads
+	writeAll(t, peer, whole[80<<10:100<<10])
+	r.turn(1_000_000)
+	if r.n.Stats.Reads != reads {
+		t.Fatal("20 KiB of the rest were announced")
+	}
+	for at := 100 << 10; at < len(whole); at += 50 << 10 {
+		writeAll(t, peer, whole[at:min(at+50<<10, len(whole))])
+		r.turn(1_000_000)
+	}
+	writeAll(t, peer, frame([]byte("last")))
+	r.until("three frames", func() bool { return len(r.frames) == 3 })
+	if len(r.frames[1]) != 400<<10 || string(r.frames[2]) != "last" || c.lowWater > 1 {
+		t.Fatalf("frames of %d and %d bytes, low water %d", len(r.frames[1]), len(r.frames[2]), c.lowWater)
+	}
+}

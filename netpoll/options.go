@@ -18,6 +18,8 @@ type Options struct {
 	// ReadPerTurn and SendPerTurn bound what one connection moves in one turn before the others get theirs. Default 1 and 2 MiB.
 	ReadPerTurn int
 	SendPerTurn int
+	// LowWater is how much of the rest of a large frame must have come before its connection is read again (SO_RCVLOWAT). Default 0: anything.
+	LowWater int
 	// MaxOut is the number of queued bytes above which a connection is not read any more, until half of it has left. Default no bound.
 	MaxOut int64
 

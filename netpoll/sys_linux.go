@@ -135,6 +135,15 @@ func sysSendfile(sock, file int, off, n int64) (int, error) {
 	}
 }
 
+func sysLowWater(fd, bytes int) error {
+	v := int32(bytes)
+	_, _, errno := unix.RawSyscall6(unix.SYS_SETSOCKOPT, uintptr(fd), unix.SOL_SOCKET, unix.SO_RCVLOWAT, uintptr(unsafe.Pointer(&v)), 4, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
 func sysCork(fd int, on bool) {
 	v := int32(0)
 	if on {

@@ -9,9 +9,11 @@ func setIovec(v *iovec, b []byte) { v.b = b }
 func sysRead(int, []byte, []byte) (int, error)        { return 0, ErrUnsupported }
 func sysSend(int, []iovec, int, bool) (int, error)    { return 0, ErrUnsupported }
 func sysSendfile(int, int, int64, int64) (int, error) { return 0, ErrUnsupported }
-func sysCork(int, bool)                               {}
-func sysUnread(int) int                               { return 0 }
-func sysSocketError(int) error                        { return ErrUnsupported }
-func sysClose(int)                                    {}
-func isAgain(error) bool                              { return false }
-func isConnError(error) bool                          { return false }
+func sysLowWater(int, int) error                      { return ErrUnsupported }
+
+func sysCork(int, bool)        {}
+func sysUnread(int) int        { return 0 }
+func sysSocketError(int) error { return ErrUnsupported }
+func sysClose(int)             {}
+func isAgain(error) bool       { return false }
+func isConnError(error) bool   { return false }

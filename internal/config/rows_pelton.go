@@ -19,7 +19,7 @@ func peltonRows() []Row {
 		{Name: "pelton.slow.turn.ms", Kind: Int, Default: "50", Valid: atLeast(1), Doc: "A shard's turn longer than this is counted and its stack is logged."},
 		{Name: "pelton.slow.reader.ms", Kind: Long, Default: "60000", Valid: atLeast(0), Doc: "A client that takes nothing of a waiting answer for this long is closed. 0: never."},
 		{Name: "pelton.net.busy.poll.us", Kind: Int, Default: "0", Valid: between(0, 1000000), Doc: "SO_BUSY_POLL of a connection."},
-		{Name: "pelton.net.rcvlowat.bytes", Kind: Int, Default: "0", Valid: atLeast(0), Effect: Inert, Doc: "SO_RCVLOWAT while the rest of a large frame is awaited. 0: off."},
+		{Name: "pelton.net.rcvlowat.bytes", Kind: Int, Default: "0", Valid: atLeast(0), Doc: "SO_RCVLOWAT while the rest of a large frame is awaited. 0: off."},
 		{Name: "pelton.net.congestion", Kind: String, Default: "", Doc: "TCP congestion control of a connection. Empty: the system's."},
 		{Name: "pelton.zookeeper.listen", Kind: String, Default: "127.0.0.1:2181", Doc: "host:port of the embedded coordination server, used when zookeeper.connect is not set. off: in process only."},
 		{Name: "pelton.zookeeper.data.dir", Kind: String, Default: None, Doc: "Directory of the embedded coordination server. Not set: zookeeper beside the first log directory."},

@@ -24,6 +24,8 @@ type Local struct {
 	fetchSessions fetchSessions
 
 	parked []*parked
+	// frameBytes is the size of the produce requests whose records are not written yet.
+	frameBytes int64
 	// woken are asks whose records have come in this turn.
 	woken       []*ask
 	aborted     []logstore.AbortedTxn
@@ -37,19 +39,17 @@ func localOf(s *reactor.Shard) *Local { return s.State.(*Local) }
 
 // revisit looks at a paused session again when the turn ends.
 func (l *Local) revisit(s *Session) {
-	for _, p := range l.paused {
-		if p == s {
-			return
-		}
+	if !s.listed {
+		s.listed = true
+		l.paused = append(l.paused, s)
 	}
-	l.paused = append(l.paused, s)
 }
 
 // relaxPaused resumes the sessions that may be read again.
 func (l *Local) relaxPaused() {
 	kept := l.paused[:0]
 	for _, s := range l.paused {
-		if !s.relax() {
+		if s.listed = !s.relax(); s.listed {
 			kept = append(kept, s)
 		}
 	}
@@ -57,14 +57,18 @@ func (l *Local) relaxPaused() {
 	l.paused = kept
 }
 
-// armRetention starts the beat at which logs of this shard look for what retention removes.
+// logBeatMs is how often a log looks at its clock: flush.ms and delayed deletions are that exact.
+const logBeatMs = 1000
+
+// armRetention starts the beat at which logs of this shard look for what is due.
 func (l *Local) armRetention() {
+	beat := func() int64 { return min(logBeatMs, l.broker.Options().RetentionCheckMs) * 1e6 }
 	l.retain.Fire = func(*reactor.Shard) {
 		for _, h := range l.hosts {
 			h.Log.Retain(l.shard.WallMs())
 			l.touch(h)
 		}
-		l.shard.Arm(&l.retain, l.broker.Options().RetentionCheckMs*1e6)
+		l.shard.Arm(&l.retain, beat())
 	}
-	l.shard.Arm(&l.retain, l.broker.Options().RetentionCheckMs*1e6)
+	l.shard.Arm(&l.retain, beat())
 }

@@ -281,6 +281,7 @@ func (b *Broker) Stop(ctx context.Context) error {
 	b.group.Stop()
 	if b.server != nil {
 		b.server.Stop()
+		b.api.ShardsStopped()
 	}
 	b.base.Stop()
 	if b.logs != nil {

@@ -100,9 +100,16 @@ func topicOptions(t *config.Topic, c *config.Broker, codecs *batch.Codecs) api.T
 			FlushMs:         t.Ms("flush.ms"),
 			Delete:          t.Deletes(),
 			Compact:         t.Compacted(),
-			LogAppendTime:   appendTime,
-			Preallocate:     t.Bool("preallocate"),
-			ProducerExpiry:  c.Ms("producer.id.expiration.ms"),
+			Cleaner:         c.Bool("log.cleaner.enable"),
+
+			MinCleanableRatio:  t.Float("min.cleanable.dirty.ratio"),
+			MinCompactionLagMs: t.Ms("min.compaction.lag.ms"),
+			MaxCompactionLagMs: t.Ms("max.compaction.lag.ms"),
+			DeleteRetentionMs:  noneIfZero(t.Ms("delete.retention.ms")),
+			DedupeBytes:        c.Long("log.cleaner.dedupe.buffer.size") / max(1, int64(c.Int("log.cleaner.threads"))),
+			LogAppendTime:      appendTime,
+			Preallocate:        t.Bool("preallocate"),
+			ProducerExpiry:     c.Ms("producer.id.expiration.ms"),
 		},
 		Limits: batch.Limits{
 			MaxBatchBytes:     int32(t.Int("max.message.bytes")),
@@ -137,7 +144,7 @@ func (b *Broker) reactorOptions(c *config.Broker, limiter *netpoll.Limiter) reac
 		Net: netpoll.Options{
 			Poller: c.Str("pelton.poller"), MaxFrame: int32(c.Int("socket.request.max.bytes")), MaxOut: maxOutBytes,
 			IdleNs: c.Ms("connections.max.idle.ms") * 1e6, FrameNs: frameTimeoutMs * 1e6, SlowNs: c.Ms("pelton.slow.reader.ms") * 1e6,
-			Limiter: limiter,
+			Limiter: limiter, LowWater: c.Int("pelton.net.rcvlowat.bytes"),
 		},
 		BudgetBytes: c.Long("pelton.request.memory.bytes") / int64(b.shards),
 		SlowTurnNs:  int64(c.Int("pelton.slow.turn.ms")) * 1e6,
