@@ -121,12 +121,12 @@ func TestCountsThatAmplify(t *testing.T) {
 						b := append(append([]byte(nil), frame[:at]...), count...)
 						b = append(b, bytes.Repeat([]byte{'A'}, padding)...) // no element of a few bytes is in there
 						binary.BigEndian.PutUint32(b, uint32(len(b)-4))
-						c, err := n.connect(t)
-						if err != nil {
-							t.Fatal(err)
+						// Something else in the process may allocate at the same moment, but not three times.
+						spent := int64(1 << 62)
+						for tries := 0; tries < 3 && spent > 4*padding+128<<10; tries++ {
+							spent = min(spent, lied(t, n, b))
 						}
-						worst = max(worst, allocated(func() { c.writeAndDrain(b) }))
-						c.close()
+						worst = max(worst, spent)
 					}
 				}
 				if worst > 4*padding+128<<10 {
@@ -136,4 +136,15 @@ func TestCountsThatAmplify(t *testing.T) {
 			})
 		}
 	}
+}
+
+// lied is what the process allocates for one frame on a connection of its own.
+func lied(t *testing.T, n *node, frame []byte) int64 {
+	t.Helper()
+	c, err := n.connect(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	return allocated(func() { c.writeAndDrain(frame) })
 }
