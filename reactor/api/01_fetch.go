@@ -130,10 +130,14 @@ func (f *fetch) begin() {
 	f.oneHome()
 }
 
-// failed tells whether a partition failed before any owner was asked.
+// failed tells whether a partition has an error that is told at once. One that the cluster does not know is told when the others
+// are, as Kafka does: a consumer that goes on asking for it would not wait any more otherwise.
 func (f *fetch) failed() bool {
 	for i := range f.parts {
-		if f.parts[i].res.Err != 0 {
+		switch p := &f.parts[i]; {
+		case p.res.Err == 0:
+		case p.host == nil && (p.res.Err == int16(wire.UnknownTopicOrPartition) || p.res.Err == int16(wire.UnknownTopicID)):
+		default:
 			return true
 		}
 	}
@@ -178,12 +182,12 @@ func (f *fetch) allHome() {
 		f.maybeFree()
 		return
 	}
-	total, failed := int64(0), false
+	total, asked := int64(0), false
 	for i := range f.parts {
 		total += f.parts[i].span.Len * b2i(f.parts[i].has)
-		failed = failed || f.parts[i].res.Err != 0
+		asked = asked || f.parts[i].host != nil
 	}
-	if failed || total >= int64(f.req.MinBytes) || f.expired || f.sess.closed {
+	if !asked || f.failed() || total >= int64(f.req.MinBytes) || f.expired || f.sess.closed {
 		f.answer()
 		return
 	}
