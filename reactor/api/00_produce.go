@@ -81,7 +81,9 @@ func (b *Broker) onProduce(s *Session, f netpoll.Frame, h wire.Header, body *wir
 		b.refuse(s, h, err)
 		return
 	}
+	l.frameBytes += int64(len(f.B))
 	s.enter(&p.slot, p)
+	s.crowd()
 	if cap(p.parts) < len(p.req.Parts) {
 		p.parts = make([]producePart, len(p.req.Parts))
 	}
@@ -304,15 +306,26 @@ func (p *produce) partDone(part *producePart) {
 func (p *produce) oneLess() {
 	if p.left--; p.left == 0 {
 		p.local.observe(keyProduce, p.local.shard.Now()-p.startNs)
+		if p.req.Acks != 0 {
+			p.encode()
+		}
+		p.local.frameBytes -= int64(len(p.frame.B))
+		p.releaseFrame() // the answer may wait long behind others of its connection
 		p.sess.settle(&p.slot)
 	}
+}
+
+func (p *produce) releaseFrame() {
+	if p.frame.Buf != nil {
+		p.frame.Buf.Release()
+	}
+	p.frame = netpoll.Frame{}
 }
 
 // send implements reply.
 func (p *produce) send(s *Session) {
 	switch {
 	case p.req.Acks != 0:
-		p.encode()
 		copy(s.conn.Out().Append(len(p.out.B)), p.out.B)
 	case p.failed:
 		s.conn.Close(errAcksZero)
@@ -356,10 +369,8 @@ func (p *produce) abandon(*Session) {
 
 // free gives the frame back to the arena and the request to its shard.
 func (p *produce) free() {
-	if p.frame.Buf != nil {
-		p.frame.Buf.Release()
-	}
-	p.frame, p.sess = netpoll.Frame{}, nil
+	p.releaseFrame()
+	p.sess = nil
 	for i := range p.parts {
 		p.parts[i].append.Bytes, p.parts[i].host, p.parts[i].topic = nil, nil, nil
 		p.parts[i].res.Message, p.parts[i].refused = "", nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -63,6 +64,9 @@ type Broker struct {
 	makingOffsets atomic.Bool
 
 	producerIDs producerIDs
+	// stopped is closed when no shard runs any more.
+	stopped  chan struct{}
+	stopOnce sync.Once
 }
 
 // hostKey names a hosted partition for ever: a topic made anew under an old name is another one.
@@ -73,7 +77,7 @@ type hostKey struct {
 
 // NewBroker builds a broker that knows no topic yet.
 func NewBroker(p Parts) *Broker {
-	b := &Broker{table: newLookup(Rows()), base: p.Config, derive: p.Derive, logs: p.Logs, perf: p.Perf, clock: p.Clock, log: p.Log, hosts: map[hostKey]*Hosted{}}
+	b := &Broker{table: newLookup(Rows()), base: p.Config, derive: p.Derive, logs: p.Logs, perf: p.Perf, clock: p.Clock, log: p.Log, hosts: map[hostKey]*Hosted{}, stopped: make(chan struct{})}
 	b.configure(p.Config)
 	b.route.Store(&Route{Image: &meta.Image{}, topics: map[string]*topicRoute{}, byID: map[meta.ID]*topicRoute{}})
 	b.pool = task.NewPool(p.Group, "handler", b.Options().HandlerThreads)
@@ -157,9 +161,9 @@ func (b *Broker) OnDisk(s *reactor.Shard, op *disk.Op) {
 // OnTurn implements reactor.Hooks.
 func (b *Broker) OnTurn(s *reactor.Shard) {
 	l := localOf(s)
+	l.feedStarved() // first: what it lets go on may append
 	l.turnLogs()
 	l.finishWoken()
-	l.feedStarved()
 	l.relaxPaused()
 }
 
@@ -258,6 +262,9 @@ func (v *visit) Deliver(s *reactor.Shard) {
 	localOf(s).touch(v.host)
 }
 
+// ShardsStopped ends the wait of handlers for a shard that will not answer; after the server has stopped, before the pools do.
+func (b *Broker) ShardsStopped() { b.stopOnce.Do(func() { close(b.stopped) }) }
+
 // Wait runs fn on the partition's shard and returns when it has run. For handlers in the pool.
 func (b *Broker) Wait(topic string, partition int32, fn func(h *Hosted)) error {
 	done := make(chan error, 1)
@@ -267,7 +274,12 @@ func (b *Broker) Wait(topic string, partition int32, fn func(h *Hosted)) error {
 		}
 		done <- err
 	})
-	return <-done
+	select {
+	case err := <-done:
+		return err
+	case <-b.stopped:
+		return ErrNotHosted
+	}
 }
 
 // Detach lets a handler that runs on the connection's shard reply later, from anywhere. What waits so long, for other members of a group

@@ -177,11 +177,20 @@ func (c call) Deliver(*reactor.Shard) { c() }
 
 // Tell implements coord.World.
 func (w *groupWorld) Tell(e coord.Event) {
-	level := w.local.broker.log.Info
-	if e.What != coord.Replayed {
-		level = w.local.broker.log.Warn
+	log := w.local.broker.log
+	level := log.Warn
+	switch {
+	case e.What != coord.Replayed:
+	case e.Groups+e.Offsets+e.Skipped == 0: // most of fifty
+		level = log.Debug
+	default:
+		level = log.Info
 	}
-	level(e.What.String(), "partition", w.host.Partition, "groups", e.Groups, "offsets", e.Offsets, "skipped", e.Skipped, "offset", e.Offset, "err", e.Err)
+	args := []any{"partition", w.host.Partition, "groups", e.Groups, "offsets", e.Offsets, "skipped", e.Skipped, "offset", e.Offset}
+	if e.Err != nil {
+		args = append(args, "err", e.Err.Error())
+	}
+	level(e.What.String(), args...)
 }
 
 // OnCoordinator runs fn on the shard that coordinates a group. When the coordinator is not here,

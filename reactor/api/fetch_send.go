@@ -10,7 +10,8 @@ func (f *fetch) send(s *Session) {
 	f.sent = true
 	f.encode()
 	out := s.conn.Out()
-	at, spans := 0, 0
+	at := 0
+	f.unsent = 1 // one for this function: a connection that dies meanwhile releases spans at once
 	for i, c := 0, 0; i < len(f.parts); i++ {
 		p := &f.parts[i]
 		if p.send == 0 {
@@ -20,7 +21,6 @@ func (f *fetch) send(s *Session) {
 		c++
 		copy(out.Append(cut-at), f.out.B[at:cut])
 		at = cut
-		spans++
 		f.unsent++
 		out.Span(p.span.File.Fd(), p.span.Pos, p.send, f)
 		s.local.set.Add(perf.FetchBytes, p.send)
@@ -28,9 +28,7 @@ func (f *fetch) send(s *Session) {
 	if at < len(f.out.B) {
 		copy(out.Append(len(f.out.B)-at), f.out.B[at:])
 	}
-	if spans == 0 {
-		f.releaseSpans()
-	}
+	f.Release()
 }
 
 // Release implements netpoll.Releaser: the socket has taken a span, or the connection is gone.

@@ -55,10 +55,17 @@ func (s *fetchSession) push(e *fetchEntry) {
 	s.root.prev.next, s.root.prev = e, e
 }
 
-func (e *fetchEntry) unlink() { e.prev.next, e.next.prev = e.next, e.prev }
+func (e *fetchEntry) unlink() {
+	e.prev.next, e.next.prev = e.next, e.prev
+	e.prev, e.next = nil, nil
+}
 
-// served moves an entry behind those that have not had data since.
+// served moves an entry behind those that have not had data since. One that a later request, answered after this one, has made the session
+// forget stays forgotten.
 func (s *fetchSession) served(e *fetchEntry) {
+	if e.next == nil {
+		return
+	}
 	e.unlink()
 	s.push(e)
 }

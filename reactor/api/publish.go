@@ -29,9 +29,11 @@ func (b *Broker) Publish(img *meta.Image) {
 		route.byID[t.ID] = tr
 	}
 	opening.Wait()
+	var settling sync.WaitGroup
 	for _, tr := range route.topics {
-		b.settleHosts(tr)
+		b.settleHosts(tr, &settling)
 	}
+	settling.Wait()
 	before := b.route.Swap(route)
 	b.dropGone(keep)
 	b.forgetOffsets(before.vanished(route))
@@ -97,9 +99,8 @@ func (b *Broker) open(t *meta.Topic, p *meta.Partition, o TopicOptions) *Hosted 
 		role: replica.NewPartition(b.Options().BrokerID, log.HighWatermark(), log.End())}
 }
 
-// settleHosts gives every partition of a topic its part of the image, on its owner, and waits for that.
-func (b *Broker) settleHosts(tr *topicRoute) {
-	var wait sync.WaitGroup
+// settleHosts gives every partition of a topic its part of the image, on its owner.
+func (b *Broker) settleHosts(tr *topicRoute, wait *sync.WaitGroup) {
 	for i, h := range tr.hosts {
 		if h == nil {
 			continue
@@ -108,9 +109,8 @@ func (b *Broker) settleHosts(tr *topicRoute) {
 		isNew := b.hosts[key] == nil
 		b.hosts[key] = h
 		wait.Add(1)
-		h.shard.Post(&adopt{host: h, part: tr.topic.Partitions[i], options: tr.options, broker: b.Options().BrokerID, isNew: isNew, done: &wait})
+		h.shard.Post(&adopt{host: h, part: tr.topic.Partitions[i], options: tr.options, broker: b.Options().BrokerID, isNew: isNew, done: wait})
 	}
-	wait.Wait()
 }
 
 // adopt tells a partition's owner what the image says of it.

@@ -43,6 +43,8 @@ type Session struct {
 	held    []netpoll.Frame
 	paused  bool
 	closed  bool
+	full    bool // paused for the number of its requests
+	listed  bool // in the shard's list of paused sessions
 	// starvedOf is the memory that the first held frame waits for; prepaid is it, once it was had.
 	starvedOf, prepaid int64
 	// listener is the index of the listener that accepted the connection.
@@ -75,7 +77,7 @@ func (s *Session) settle(sl *slot) {
 		}
 		s.inFlight--
 		head.next = nil
-		if s.closed {
+		if s.closed || s.conn.Closed() { // closed in this turn, and not told yet
 			head.reply.drop(s)
 		} else {
 			head.reply.send(s)
@@ -92,6 +94,16 @@ func (s *Session) throttle() {
 		return
 	}
 	if s.inFlight >= maxInFlight {
+		s.paused, s.full = true, true
+		s.conn.Pause()
+		s.local.revisit(s)
+	}
+}
+
+// crowd stops reading from a connection that produces while its shard holds more bytes of produce requests than it may: a disk that stands
+// still must not fill the memory.
+func (s *Session) crowd() {
+	if s.local.frameBytes > s.local.broker.Options().DecodedBytes && !s.paused && !s.closed {
 		s.paused = true
 		s.conn.Pause()
 		s.local.revisit(s)
@@ -103,10 +115,14 @@ func (s *Session) relax() bool {
 	if s.closed || !s.paused {
 		return true
 	}
-	if s.inFlight > maxInFlight/2 || s.barrier > 0 {
+	most := maxInFlight - 1
+	if s.full {
+		most = maxInFlight / 2 // so that it is worth it
+	}
+	if s.inFlight > most || s.barrier > 0 || s.local.frameBytes > s.local.broker.Options().DecodedBytes/2 {
 		return false
 	}
-	s.paused = false
+	s.paused, s.full = false, false
 	s.conn.Resume()
 	return true
 }
