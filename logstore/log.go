@@ -58,8 +58,8 @@ type Log struct {
 	durable int64
 
 	published struct {
-		start, end, hw, durable, size, first, cleaned atomic.Int64
-		delay                                         atomic.Int64 // file.delete.delay.ms, for the manager
+		start, end, hw, durable, size, first, cleaned, segments atomic.Int64
+		delay                                                   atomic.Int64 // file.delete.delay.ms, for the manager
 	}
 }
 
@@ -75,6 +75,7 @@ func (l *Log) publish() {
 	}
 	l.published.size.Store(size)
 	l.published.first.Store(l.segments[0].base)
+	l.published.segments.Store(int64(len(l.segments)))
 }
 
 // Bind gives the log its shard's disk; from here on it belongs to that shard.
@@ -109,6 +110,9 @@ func (l *Log) DurableEnd() int64 { return l.published.durable.Load() }
 
 // SizeBytes is the size of all segments. Any thread.
 func (l *Log) SizeBytes() int64 { return l.published.size.Load() }
+
+// Segments is the number of segments; from any thread.
+func (l *Log) Segments() int64 { return l.published.segments.Load() }
 
 // SetHighWatermark moves the high watermark, never above the end. The host of a single replica sets it to End after each append.
 func (l *Log) SetHighWatermark(offset int64) {

@@ -143,6 +143,12 @@ func (l *Log) beginRoll() {
 	l.work.roll = w
 }
 
+// Rolls tells whether a job, which has run, gives its log a new segment.
+func Rolls(w Work) bool {
+	roll, ok := w.(*rollWork)
+	return ok && roll.err == nil
+}
+
 // Run implements Work.
 func (w *rollWork) Run() {
 	if w.err = createSegment(w.l.fs, w.seg, w.most, w.pre); w.err == nil && w.sync {

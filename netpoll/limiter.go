@@ -10,8 +10,9 @@ import (
 type Limiter struct {
 	mu struct {
 		sync.Mutex
-		all   int
-		perIP map[netip.Addr]int
+		all     int
+		perIP   map[netip.Addr]int
+		refused uint64
 	}
 	maxAll   int
 	maxPerIP int
@@ -34,6 +35,7 @@ func (l *Limiter) Take(ip netip.Addr) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.maxAll > 0 && l.mu.all >= l.maxAll {
+		l.mu.refused++
 		return ErrTooManyConnections
 	}
 	most, special := l.special[ip]
@@ -41,6 +43,7 @@ func (l *Limiter) Take(ip netip.Addr) error {
 		most = l.maxPerIP
 	}
 	if (most > 0 || special) && l.mu.perIP[ip] >= most {
+		l.mu.refused++
 		return ErrTooManyFromIP
 	}
 	l.mu.all++
@@ -61,6 +64,9 @@ func (l *Limiter) Give(ip netip.Addr) {
 		delete(l.mu.perIP, ip)
 	}
 }
+
+// Refused is how often there was no place.
+func (l *Limiter) Refused() uint64 { l.mu.Lock(); defer l.mu.Unlock(); return l.mu.refused }
 
 // Open is the number of places taken.
 func (l *Limiter) Open() int { l.mu.Lock(); defer l.mu.Unlock(); return l.mu.all }

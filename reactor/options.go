@@ -31,6 +31,8 @@ type Options struct {
 	// SlowTurnNs is how long a turn may take before OnSlowTurn is told, on the shard's thread.
 	SlowTurnNs int64
 	OnSlowTurn func(t SlowTurn)
+	// OnTurnTime is told how long each turn took, on the shard's thread.
+	OnTurnTime func(shard int, tookNs int64)
 	// OnFatal is told of an error that ends a shard's loop; without it the shard panics.
 	OnFatal func(shard int, err error)
 }

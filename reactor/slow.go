@@ -43,10 +43,16 @@ func (w *slowTurn) begin(now int64) {
 func (w *slowTurn) end(s *Shard) {
 	o := &s.server.o
 	w.running.Store(0)
-	if o.SlowTurnNs <= 0 {
+	if o.SlowTurnNs <= 0 && o.OnTurnTime == nil {
 		return
 	}
 	took := s.clock.Mono() - w.start
+	if o.OnTurnTime != nil {
+		o.OnTurnTime(s.ID, took)
+	}
+	if o.SlowTurnNs <= 0 {
+		return
+	}
 	stack := w.stack.Swap(nil)
 	if took <= o.SlowTurnNs {
 		return

@@ -18,6 +18,8 @@ type Machine struct {
 	appends map[uint64]stored
 	token   uint64
 	fx      Effects
+	// rebalances and commits count what was completed.
+	rebalances, commits uint64
 }
 
 type phase uint8
@@ -67,6 +69,27 @@ func (m *Machine) Step(now Now, in Input) Effects {
 
 // Groups is the number of groups.
 func (m *Machine) Groups() int { return len(m.groups) }
+
+// Counts are sizes of a machine and what it has done since New.
+type Counts struct {
+	States              map[string]int // groups by the name of their state
+	Members, Offsets    int
+	Rebalances, Commits uint64
+}
+
+// Done is what the machine has done since New: rebalances that gave a generation, offsets stored.
+func (m *Machine) Done() (rebalances, commits uint64) { return m.rebalances, m.commits }
+
+// Counts walks over all groups.
+func (m *Machine) Counts() Counts {
+	c := Counts{States: map[string]int{}, Rebalances: m.rebalances, Commits: m.commits}
+	for _, g := range m.groups {
+		c.States[g.state.String()]++
+		c.Members += len(g.members)
+		c.Offsets += len(g.offsets)
+	}
+	return c
+}
 
 // Waiting is the number of appends that have not ended.
 func (m *Machine) Waiting() int { return len(m.appends) }

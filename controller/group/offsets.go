@@ -121,6 +121,7 @@ func (s *offsetsStored) stored(m *Machine, base int64, err error) {
 		if err != nil || g.state == stateDead {
 			continue
 		}
+		m.commits++
 		if k := g.offsets[c.tp]; k == nil || k.base < base {
 			g.offsets[c.tp] = &kept{Offset: c.offset, base: base}
 		}

@@ -70,6 +70,7 @@ func (m *Machine) completeJoin(g *group) {
 		m.store([]Record{{encodeGroupKey(g.id), encodeGroupValue(v)}}, emptyStored{})
 		return
 	}
+	m.rebalances++
 	for _, mb := range g.members {
 		a := m.joinedNow(g, mb)
 		if g.leader == mb.id {

@@ -34,6 +34,7 @@ type Controller struct {
 	image   atomic.Pointer[meta.Image]
 	epoch   atomic.Int64 // of our registration
 	active  atomic.Bool
+	lost    atomic.Bool // no connection with coordination now
 	id      int32
 	cluster string
 	inbox   *inbox
@@ -62,6 +63,9 @@ func (c *Controller) BrokerEpoch() int64 { return c.epoch.Load() }
 
 // Active tells whether we are the active controller.
 func (c *Controller) Active() bool { return c.active.Load() }
+
+// Connected tells whether coordination can be reached now; a session outlives short losses.
+func (c *Controller) Connected() bool { return !c.lost.Load() }
 
 // Image is the last published image.
 func (c *Controller) Image() *meta.Image { return c.image.Load() }

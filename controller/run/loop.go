@@ -166,7 +166,10 @@ func (l *loop) takeEvents() {
 		switch ev.Kind {
 		case client.Expired:
 			l.lostSession()
-		case client.Connected, client.Disconnected:
+		case client.Connected:
+			l.c.lost.Store(false)
+		case client.Disconnected:
+			l.c.lost.Store(true)
 		default:
 			l.touched(ev)
 		}

@@ -114,6 +114,7 @@ func (d *autoDisk) writeThenSync(op *Op, v *volume) {
 // finished keeps an op that is done for the next Reap.
 func (d *autoDisk) finished(op *Op) {
 	op.release()
+	op.inline = true
 	d.inline++
 	d.waiting++
 	d.done.push(op)

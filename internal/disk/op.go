@@ -19,6 +19,7 @@ type opState struct {
 	asked   int       // bytes in the call that is out
 	stalls  int       // calls in a row without progress
 	syncing bool      // the bytes are written, only the fdatasync is left
+	inline  bool      // done at Submit, by auto
 	linked  bool      // the call that is out has an fdatasync linked to it
 	parts   int8      // completions outstanding
 	main    int32     // result of the call
@@ -28,11 +29,14 @@ type opState struct {
 	scratch []byte    // where a ReadAhead reads to
 }
 
+// Inline tells whether a completed operation was done at Submit, on the shard's own thread.
+func (op *Op) Inline() bool { return op.inline }
+
 // begin makes an op ready to be carried out.
 func (op *Op) begin() {
 	op.N, op.Err = 0, nil
 	op.next = nil
-	op.want, op.done, op.stalls, op.syncing = 0, 0, 0, false
+	op.want, op.done, op.stalls, op.syncing, op.inline = 0, 0, 0, false, false
 	switch op.Kind {
 	case Write, Read:
 		for _, b := range op.Bufs {

@@ -82,6 +82,12 @@ func (h *Host) Resign() {
 	h.armed = group.NoDeadline
 }
 
+// Counts walks over the groups in memory.
+func (h *Host) Counts() group.Counts { return h.machine.Counts() }
+
+// Done is what was done since New: rebalances completed, offsets committed.
+func (h *Host) Done() (rebalances, commits uint64) { return h.machine.Done() }
+
 // Groups is the number of groups in memory.
 func (h *Host) Groups() int { return h.machine.Groups() }
 
