@@ -1,7 +1,7 @@
 // ListOffsets, versions 1 to 11 (version 0 comes with the old formats).
 //
 //   - -1 latest (last stable offset for read_committed), -2 earliest, -3 offset of the largest timestamp (from 7),
-//     -4 earliest local (from 8) = -2 and -5 latest tiered (from 9) = -1/-1 without tiered storage.
+//     -4 earliest local (from 8) = -2, -5 latest tiered (from 9) and -6 earliest to be tiered (from 11) = -1/-1 without tiered storage.
 //   - Below the version that brought it, and when it never came, a negative value is UNSUPPORTED_VERSION for that partition (C-1).
 //   - A time after the last record: offset -1 and timestamp -1, no error (C-2).
 //   - The first record in log order whose timestamp is at least the asked one, found inside its batch (C-4).
@@ -26,6 +26,7 @@ const (
 	maxTimestamp           = -3
 	earliestLocalTimestamp = -4
 	latestTieredTimestamp  = -5
+	pendingUploadTimestamp = -6
 )
 
 func (b *Broker) listOffsets(r *Request) {
@@ -146,7 +147,7 @@ func (s *offsetSearch) find(l *logstore.Log) (need logstore.Need, err error) {
 		a.Offset, a.LeaderEpoch = l.Start(), l.EpochFor(l.Start())
 	case at == maxTimestamp && s.version >= 7:
 		a.Offset, a.Timestamp, a.LeaderEpoch, need, err = l.MaxTimestamp()
-	case at == latestTieredTimestamp && s.version >= 9:
+	case at == latestTieredTimestamp && s.version >= 9, at == pendingUploadTimestamp && s.version >= 11:
 		// no tiered storage: nothing is found
 	case at < 0:
 		a.ErrorCode = int16(wire.UnsupportedVersion)

@@ -26,6 +26,7 @@ const authorizedOperationsUnknown = -2147483648
 
 func (b *Broker) metadata(r *Request) {
 	req := r.Msg.(*kmsg.MetadataRequest)
+	req.Topics = distinctTopics(req.Topics)
 	route := b.route.Load()
 	if missing := b.metadataMissing(req, r.Version, route); len(missing) > 0 {
 		b.ToPool(r, func() {
@@ -35,6 +36,28 @@ func (b *Broker) metadata(r *Request) {
 		return
 	}
 	r.Reply(b.metadataAnswer(req, r.Version, route, nil))
+}
+
+// distinctTopics drops what a request asks for again: each topic has one answer.
+func distinctTopics(topics []kmsg.MetadataRequestTopic) []kmsg.MetadataRequestTopic {
+	if len(topics) < 2 {
+		return topics
+	}
+	type asked struct {
+		id    meta.ID
+		named bool
+		name  string
+	}
+	seen := make(map[asked]bool, len(topics))
+	return slices.DeleteFunc(topics, func(t kmsg.MetadataRequestTopic) bool {
+		a := asked{id: t.TopicID}
+		if t.Topic != nil && a.id.IsZero() {
+			a.named, a.name = true, *t.Topic
+		}
+		again := seen[a]
+		seen[a] = true
+		return again
+	})
 }
 
 // metadataMissing lists the topics of a request that do not exist and should be made.
@@ -142,7 +165,7 @@ func (b *Broker) metadataNamed(q *kmsg.MetadataRequestTopic, route *Route, req *
 	m.AuthorizedOperations = authorizedOperationsUnknown
 	switch {
 	case byID:
-		m.ErrorCode = int16(wire.UnknownTopicID)
+		m.Topic, m.ErrorCode = nil, int16(wire.UnknownTopicID)
 	case q.Topic == nil:
 		m.ErrorCode = int16(wire.InvalidRequest)
 	case plan.CheckName(*q.Topic) != nil:

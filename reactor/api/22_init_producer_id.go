@@ -1,7 +1,8 @@
 // InitProducerId, versions 0 to 5, for idempotent producers.
 //
 //   - Ids come from blocks of 1000 that the broker reserves in /latest_producer_id_block; the epoch starts at 0.
-//   - From version 3 a producer may bring its id and epoch: without a transactional id it gets a new id all the same.
+//   - From version 3 a producer may bring its id and epoch: without a transactional id it gets a new id all the same. One without
+//     the other is INVALID_REQUEST.
 //   - A transactional id is COORDINATOR_NOT_AVAILABLE until transactions are served; an empty one is INVALID_REQUEST.
 
 package api
@@ -48,6 +49,11 @@ func (b *Broker) initProducerID(r *Request) {
 		if *req.TransactionalID == "" {
 			resp.ErrorCode = int16(wire.InvalidRequest)
 		}
+		r.Reply(resp)
+		return
+	}
+	if (req.ProducerID == -1) != (req.ProducerEpoch == -1) {
+		resp.ErrorCode = int16(wire.InvalidRequest)
 		r.Reply(resp)
 		return
 	}

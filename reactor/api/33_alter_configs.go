@@ -100,7 +100,7 @@ func (b *Broker) alterTopic(name string, validate bool, next func(*config.Table,
 		err = c.ValidateTopic(set)
 	}
 	if err != nil {
-		return invalidConfig(err)
+		return invalidConfig(run.ErrInvalidConfig, err)
 	}
 	if validate {
 		return nil
@@ -126,7 +126,7 @@ func (b *Broker) alterBroker(name string, validate bool, next func(*config.Table
 		err = c.ValidateBroker(set, id != nil)
 	}
 	if err != nil {
-		return invalidConfig(err)
+		return invalidConfig(run.ErrInvalidRequest, err)
 	}
 	if validate {
 		return nil
@@ -134,12 +134,12 @@ func (b *Broker) alterBroker(name string, validate bool, next func(*config.Table
 	return b.cluster.AlterBrokerConfig(context.Background(), id, set)
 }
 
-// invalidConfig gives the table's refusals their kind.
-func invalidConfig(err error) error {
+// invalidConfig gives the table's refusals their kind: INVALID_CONFIG for topics, INVALID_REQUEST for brokers, as Kafka in ZooKeeper mode.
+func invalidConfig(kind, err error) error {
 	var value *config.ValueError
 	var invalid *config.InvalidError
 	if errors.As(err, &value) || errors.As(err, &invalid) {
-		return refusal(run.ErrInvalidConfig, "%s", err.Error())
+		return refusal(kind, "%s", err.Error())
 	}
 	return fmt.Errorf("api: %w", err)
 }

@@ -103,3 +103,36 @@ func TestCreateTopicsDefaultsInEveryVersion(t *testing.T) {
 		want(t, "error", ask[*kmsg.CreateTopicsResponse](c, version, req).Topics[0].ErrorCode, 0)
 	}
 }
+
+// A producer brings its id and its epoch, or neither.
+func TestInitProducerIDHalfKnown(t *testing.T) {
+	c := shared(t).dial(t)
+	for _, q := range []struct {
+		id    int64
+		epoch int16
+		code  int16
+	}{{-1, -1, 0}, {5, 0, 0}, {5, -1, 42}, {-1, 0, 42}} {
+		req := kmsg.NewPtrInitProducerIDRequest()
+		req.TransactionTimeoutMillis, req.ProducerID, req.ProducerEpoch = 60_000, q.id, q.epoch
+		want(t, "error", ask[*kmsg.InitProducerIDResponse](c, 4, req).ErrorCode, q.code)
+	}
+}
+
+// What a broker's settings do not take is INVALID_REQUEST, what a topic's do not take INVALID_CONFIG.
+func TestAlterConfigsRefusalsByKind(t *testing.T) {
+	c := shared(t).dial(t)
+	name := topic(t, c, 1)
+	for _, q := range []struct {
+		kind      kmsg.ConfigResourceType
+		name, key string
+		code      int16
+	}{{kmsg.ConfigResourceTypeBroker, "", "log.cleaner.threads", 42}, {kmsg.ConfigResourceTypeTopic, name, "retention.ms", 40}} {
+		req := kmsg.NewPtrIncrementalAlterConfigsRequest()
+		r := kmsg.NewIncrementalAlterConfigsRequestResource()
+		r.ResourceType, r.ResourceName = q.kind, q.name
+		many := "many"
+		r.Configs = append(r.Configs, kmsg.IncrementalAlterConfigsRequestResourceConfig{Name: q.key, Value: &many})
+		req.Resources = append(req.Resources, r)
+		want(t, q.key, ask[*kmsg.IncrementalAlterConfigsResponse](c, 1, req).Resources[0].ErrorCode, q.code)
+	}
+}
