@@ -63,7 +63,7 @@ func TestListOffsetsUnknownSpecial(t *testing.T) {
 		version int16
 		at      int64
 		code    int16
-	}{{6, -3, 35}, {7, -3, 0}, {7, -4, 35}, {8, -4, 0}, {8, -5, 35}, {9, -5, 0}, {9, -17, 35}} {
+	}{{6, -3, 35}, {7, -3, 0}, {7, -4, 35}, {8, -4, 0}, {8, -5, 35}, {9, -5, 0}, {9, -6, 35}, {11, -6, 0}, {9, -17, 35}} {
 		if p := listOffset(c, q.version, name, 0, q.at); p.ErrorCode != q.code {
 			t.Errorf("version %d, %d: error %d, want %d", q.version, q.at, p.ErrorCode, q.code)
 		}
