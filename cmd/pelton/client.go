@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"runtime/debug"
@@ -137,6 +138,9 @@ func (e *unreachableError) Error() string {
 	if errors.As(e.err, &dns) {
 		why = "no such host: " + dns.Name
 	}
+	if errors.Is(e.err, io.EOF) || strings.Contains(why, "closed the connection immediately") {
+		why = "what listens there closes the connection: it speaks TLS, or is no Kafka broker"
+	}
 	return fmt.Sprintf("no broker answers at %s (%s). Start one with 'pelton server', or name another with --bootstrap-server HOST:PORT", e.bootstrap, why)
 }
 
@@ -152,7 +156,8 @@ func explain(err error) string {
 		kerr.InvalidReplicationFactor:   "The replication factor cannot exceed the number of brokers; give a smaller --replication-factor.",
 		kerr.InvalidPartitions:          "A topic has one partition at least, and can only grow.",
 		kerr.InvalidTopicException:      "Names have 1 to 249 of the letters a-z A-Z 0-9 . _ - and are not . or ..",
-		kerr.InvalidConfig:              "See the keys with 'pelton configs describe --topic NAME --all'.",
+		kerr.InvalidConfig:              "See the keys with 'pelton configs describe --topic NAME --all', or --broker N --all.",
+		kerr.InvalidRecord:              "A topic with cleanup.policy=compact takes only records with a key (produce -k SEP); see 'pelton configs describe --topic NAME'.",
 		kerr.NonEmptyGroup:              "Stop the group's members first; 'pelton groups describe GROUP' lists them.",
 		kerr.GroupIDNotFound:            "List groups with 'pelton groups list'.",
 		kerr.TopicDeletionDisabled:      "The broker runs with delete.topic.enable=false.",

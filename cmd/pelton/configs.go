@@ -100,7 +100,11 @@ func configsDescribe(conn *connection) *cobra.Command {
 			if conn.json {
 				return printJSON(conn.std.out, views)
 			}
-			t := newTable("KEY", "VALUE", "SOURCE", "")
+			if len(views) == 0 && len(keys) == 0 {
+				_, err := fmt.Fprintln(conn.std.out, "Nothing but defaults; --all shows those too.")
+				return err
+			}
+			t := newTable("KEY", "VALUE", "SOURCE", "NOTE")
 			for _, v := range views {
 				note := ""
 				switch {

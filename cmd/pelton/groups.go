@@ -114,7 +114,7 @@ func printGroups(conn *connection, views []groupView) error {
 		if i > 0 {
 			fmt.Fprintln(conn.std.out)
 		}
-		fmt.Fprintf(conn.std.out, "%s  state %s  assignor %s  coordinator %d  members %d\n", v.Group, v.State, v.Protocol, v.Coordinator, len(v.Members))
+		fmt.Fprintf(conn.std.out, "%s  state %s  assignor %s  coordinator %d  members %d\n", v.Group, v.State, orDash(v.Protocol), v.Coordinator, len(v.Members))
 		if v.State == "Dead" {
 			fmt.Fprintln(conn.std.out, "(Dead also means: there is no such group)")
 		}

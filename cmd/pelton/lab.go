@@ -17,7 +17,11 @@ import (
 
 // labCommand runs experiments on settings.
 func labCommand(std streams) *cobra.Command {
-	c := &cobra.Command{Use: "lab", Short: "Find out what a setting of the broker or the kernel does, with intervals"}
+	c := &cobra.Command{
+		Use:     "lab",
+		Short:   "Find out what a setting of the broker or the kernel does, with intervals",
+		Example: "  pelton lab run perf/lab/examples/disk-backend.yaml --html report.html   # the file says what is varied",
+	}
 	var f labFlags
 	run := &cobra.Command{
 		Use:     "run FILE",
@@ -42,8 +46,7 @@ func labCommand(std streams) *cobra.Command {
 			return err
 		},
 	}
-	c.AddCommand(run, restore)
-	return c
+	return family(c, run, restore)
 }
 
 // labFlags are the flags of lab run.

@@ -16,6 +16,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	code := run(ctx, os.Args, streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
 	stop()
 	os.Exit(code)
@@ -54,7 +55,7 @@ func run(ctx context.Context, args []string, std streams) int {
 		rest = translated
 	}
 	root.SetArgs(protectNegativeOffsets(rest))
-	err := root.ExecuteContext(ctx)
+	verb, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return 0
 	}
@@ -63,6 +64,9 @@ func run(ctx context.Context, args []string, std streams) int {
 		exit = &exitError{code: 1, text: explain(err)}
 		if isUsage(err) {
 			exit.code = 2
+			if verb != root {
+				exit.text += fmt.Sprintf(" (usage: %s; more with '%s --help')", verb.UseLine(), verb.CommandPath())
+			}
 		}
 	}
 	if exit.text != "" {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/pelton-broker/pelton/internal/disk"
 )
 
 // cli runs a command line and gives its exit code and its two outputs.
@@ -42,7 +44,9 @@ func TestWrongCommandLinesGiveCode2AndSayWhy(t *testing.T) {
 		{[]string{"configs", "describe"}, "--topic NAME, --broker N, --all-brokers"},
 		{[]string{"configs", "alter", "--topic", "t"}, "--add key=value"},
 		{[]string{"configs", "alter", "--topic", "t", "--add", "novalue"}, "key=value"},
-		{[]string{"produce"}, "arg"},
+		{[]string{"produce"}, "usage: pelton produce TOPIC"},
+		{[]string{"perf", "nonsense"}, "produce, consume, latency, self-test"},
+		{[]string{"lab", "list"}, "run, restore"},
 		{[]string{"produce", "t", "--acks", "2"}, "0, 1 or all"},
 		{[]string{"produce", "t", "-z", "rar"}, "none, gzip, snappy, lz4 or zstd"},
 		{[]string{"produce", "t", "-X", "lingr.ms=1"}, "linger.ms"},
@@ -58,6 +62,32 @@ func TestWrongCommandLinesGiveCode2AndSayWhy(t *testing.T) {
 		if c.want != "" && code != 2 {
 			t.Errorf("%v: code %d, want 2", c.args, code)
 		}
+	}
+}
+
+// What most often keeps a broker from starting is told with the flag that helps.
+func TestServerThatCannotStartSaysWhatHelps(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	dir := t.TempDir()
+	taken := l.Addr().String()
+	for _, flags := range [][]string{{"--listen", taken, "--zk-listen", "127.0.0.1:0"}, {"--listen", "127.0.0.1:0", "--zk-listen", taken}} {
+		code, out, errs := cli(t, "", append([]string{"server", "--log-level", "error", "--data-dir", dir}, flags...)...)
+		if code != 1 || out != "" || !strings.Contains(errs, taken) || !strings.Contains(errs, "--zk-listen HOST:PORT") {
+			t.Errorf("%v: code %d, out %q, %q", flags, code, out, errs)
+		}
+	}
+	lock, err := disk.OS().Lock(filepath.Join(dir, "logs", ".lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	code, _, errs := cli(t, "", "server", "--data-dir", dir, "--listen", "127.0.0.1:0", "--zk-listen", "127.0.0.1:0")
+	if code != 1 || !strings.Contains(errs, dir) || !strings.Contains(errs, "another with --data-dir DIR") {
+		t.Errorf("locked: code %d, %q", code, errs)
 	}
 }
 

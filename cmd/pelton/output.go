@@ -27,12 +27,17 @@ func newTable(heading ...string) *table { return &table{rows: [][]string{heading
 func (t *table) add(cells ...any) {
 	row := make([]string, len(cells))
 	for i, c := range cells {
-		row[i] = fmt.Sprint(c)
-		if row[i] == "" {
-			row[i] = "-"
-		}
+		row[i] = orDash(fmt.Sprint(c))
 	}
 	t.rows = append(t.rows, row)
+}
+
+// orDash shows that there is nothing.
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
 }
 
 func (t *table) print(w io.Writer) error {

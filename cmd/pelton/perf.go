@@ -19,19 +19,20 @@ func perfCommand(std streams) *cobra.Command {
 		Short: "Measure a broker: produce, consume, end-to-end latency, and this tool's own limit",
 		Example: "  pelton perf produce --record-size 1000 --duration 10s\n" +
 			"  pelton perf produce --rate 50000 --html report.html     # open loop: latency from the intended moment\n" +
-			"  pelton perf consume --topic pelton-perf\n" +
+			"  pelton perf produce --keep && pelton perf consume       # a topic that was made for the run goes with it, without --keep\n" +
 			"  pelton perf latency --rate 1000 --json\n" +
 			"  pelton perf self-test",
 	}
+	var modes []*cobra.Command
 	for _, mode := range []struct{ name, short string }{
 		{load.ModeProduce, "Produce at full speed, or at a fixed rate"},
 		{load.ModeConsume, "Read a topic from its beginning, or follow its end"},
 		{load.ModeLatency, "Produce at a fixed rate and consume: latency from the intended moment to the consumer"},
 		{load.ModeSelfTest, "Measure how fast this tool could go, against a sink that does nothing"},
 	} {
-		c.AddCommand(perfModeCommand(std, mode.name, mode.short))
+		modes = append(modes, perfModeCommand(std, mode.name, mode.short))
 	}
-	return c
+	return family(c, modes...)
 }
 
 func perfModeCommand(std streams, mode, short string) *cobra.Command {
@@ -59,7 +60,7 @@ func perfModeCommand(std streams, mode, short string) *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.Bootstrap, "bootstrap-server", o.Bootstrap, "broker")
+	f.StringVarP(&o.Bootstrap, "bootstrap-server", "b", o.Bootstrap, "broker")
 	f.StringVar(&o.Topic, "topic", o.Topic, "topic")
 	f.IntVar(&o.Partitions, "partitions", o.Partitions, "make the topic with so many partitions when it is not there; 0: it is there")
 	f.BoolVar(&o.Keep, "keep", o.Keep, "keep a topic that was made for the run")

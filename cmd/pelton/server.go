@@ -3,18 +3,21 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pelton-broker/pelton/cmd/pelton/broker"
 	"github.com/pelton-broker/pelton/internal/config"
+	"github.com/pelton-broker/pelton/internal/disk"
 )
 
 // stopTimeout is how long a clean stop may take before the process ends anyway.
@@ -73,7 +76,7 @@ func serve(ctx context.Context, f serverFlags, std streams) error {
 	}
 	b, err := broker.Start(ctx, c, log)
 	if err != nil {
-		return err
+		return advise(err)
 	}
 	if err := json.NewEncoder(std.out).Encode(b.Ready()); err != nil {
 		return err
@@ -90,6 +93,17 @@ func serve(ctx context.Context, f serverFlags, std streams) error {
 		return fmt.Errorf("stopping: %w", err)
 	}
 	return fatal
+}
+
+// advise adds to what keeps a broker from starting what to do about it.
+func advise(err error) error {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("%w. Something else listens there: choose with --listen HOST:PORT and --zk-listen HOST:PORT (port 0: a free one, told in the ready line)", err)
+	case errors.Is(err, disk.ErrLocked):
+		return fmt.Errorf("%w. A broker runs on this directory already: stop it, or choose another with --data-dir DIR", err)
+	}
+	return err
 }
 
 // load makes the configuration out of file, flags and overrides.

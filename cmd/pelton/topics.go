@@ -217,7 +217,6 @@ func topicsAlter(conn *connection) *cobra.Command {
 				return usageError("say how many partitions there shall be: --partitions N (configs are changed by 'pelton configs alter')")
 			}
 			return conn.admin(cmd.Context(), func(ctx context.Context, a *kadm.Client) error {
-				fmt.Fprintln(conn.std.err, "WARNING: with more partitions, records with a key go to other partitions than before")
 				resp, err := a.UpdatePartitions(ctx, partitions, names...)
 				if err != nil {
 					return err
@@ -226,7 +225,11 @@ func topicsAlter(conn *connection) *cobra.Command {
 					if r.Err != nil {
 						return brokerError("topic "+r.Topic, r.Err, r.ErrMessage)
 					}
+					if !conn.json {
+						fmt.Fprintf(conn.std.out, "Topic %s has %s now.\n", r.Topic, plural(partitions, "partition"))
+					}
 				}
+				fmt.Fprintln(conn.std.err, "WARNING: with more partitions, records with a key go to other partitions than before")
 				return nil
 			})
 		},
