@@ -6,6 +6,7 @@ export GOFLAGS ?=
 
 GO        ?= go
 DATA      ?= ./data
+ARGS      ?=
 FUZZTIME  ?= 20s
 SEED      ?= $(shell git rev-parse --short=8 HEAD 2>/dev/null || echo 1)
 STEPS     ?= 20000
@@ -28,8 +29,8 @@ help: ## list the targets
 build: ## bin/pelton, one static binary
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/pelton ./cmd/pelton
 
-run: build ## build, then broker on 127.0.0.1:9092 and coordination on 127.0.0.1:2181, data in ./data
-	exec bin/pelton server --data-dir $(DATA)
+run: build ## build, then broker on 127.0.0.1:9092 and coordination on 127.0.0.1:2181, data in DATA (./data); ARGS="--listen HOST:PORT ..."
+	exec bin/pelton server --data-dir $(DATA) $(ARGS)
 
 test: ## every test of the product, with the race detector where it can run
 	$(CHECKED) -short -timeout 20m ./...
