@@ -11,7 +11,7 @@ func filled(w *world) error {
 	if _, ok := w.ids["filled"]; ok {
 		return nil
 	}
-	if err := w.topic("filled", 2); err != nil {
+	if err := w.topic("filled", 2, "retention.ms", "-1"); err != nil {
 		return err
 	}
 	for i := range 3 {

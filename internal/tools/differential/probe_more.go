@@ -39,7 +39,7 @@ func sequenceProbes() []probe {
 	send := func(name string, epoch int16, sequence int32, records int) probe {
 		return probe{name: name, key: 0, from: 3, make: func(w *world, v int16) (kmsg.Request, error) {
 			topic := fmt.Sprintf("sequence-v%d", v)
-			if err := w.topic(topic, 1); err != nil {
+			if err := w.topic(topic, 1, "retention.ms", "-1"); err != nil {
 				return nil, err
 			}
 			kvs := make([][]byte, 2*records)

@@ -73,7 +73,7 @@ func trimmed(name string, topic func(v int16) string, offset int64) probe {
 	return probe{name: name, key: 21, make: func(w *world, v int16) (kmsg.Request, error) {
 		own := fmt.Sprintf("trim-v%d", v)
 		if _, ok := w.ids[own]; !ok {
-			if err := w.topic(own, 1); err != nil {
+			if err := w.topic(own, 1, "retention.ms", "-1"); err != nil {
 				return nil, err
 			}
 			if _, err := w.ask(produceTo(w, own, 0, 1, good()), 9); err != nil {

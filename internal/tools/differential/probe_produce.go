@@ -7,7 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// baseTime is the time of the first record of every batch.
+// baseTime is the time of the first record of every batch; topics that later probes read keep such old records.
 const baseTime = int64(1_700_000_000_000)
 
 func good() []byte {

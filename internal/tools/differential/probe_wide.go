@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -71,7 +72,15 @@ func wideConfigs() []probe {
 	}
 	set, drop := kmsg.IncrementalAlterConfigOpSet, kmsg.IncrementalAlterConfigOpDelete
 	seen := func(name, resource string) probe {
-		return describe(name, broker, resource, []string{"log.cleaner.threads", "log.retention.ms", "max.connections"})
+		p := describe(name, broker, resource, []string{"log.cleaner.threads", "log.retention.ms", "max.connections"})
+		build := p.make
+		p.make = func(w *world, v int16) (kmsg.Request, error) {
+			if v <= max(1, w.ranges[32][0]) {
+				time.Sleep(time.Second) // a broker hears of its own settings' change by a notification, some time after the answer
+			}
+			return build(w, v)
+		}
+		return p
 	}
 	return []probe{
 		altered("broker-set", broker, "OWN", "log.cleaner.threads", "2", set),
@@ -165,7 +174,11 @@ func wideGroups() []probe {
 	return []probe{
 		static("static-first", 5, func(v int16) kmsg.Request { return join(v, "", "i1") }, 11),
 		static("static-wrong-id", 5, func(v int16) kmsg.Request { return join(v, "ghost", "i1") }, 11),
-		static("static-empty-instance", 5, func(v int16) kmsg.Request { return join(v, "", "") }, 11),
+		static("static-empty-instance", 5, func(v int16) kmsg.Request {
+			req := joinOf(fmt.Sprintf("instance-v%d", v), "")
+			req.InstanceID = str("")
+			return req
+		}, 11),
 		static("static-rebalance-timeout-negative", 5, func(v int16) kmsg.Request {
 			req := joinOf(fmt.Sprintf("negative-v%d", v), "")
 			req.RebalanceTimeoutMillis, req.InstanceID = -1, str("i")
