@@ -20,18 +20,17 @@ const (
 // Phase is a stretch of a request's life.
 type Phase uint8
 
-// The phases of a request, in the order in which it meets them.
+// The phases of a request.
 const (
-	PhaseRead Phase = iota
-	PhaseParse
-	PhaseHop
-	PhaseQueue
-	PhaseSubmit
-	PhaseDevice
-	PhaseSync
-	PhasePurgatory
-	PhaseEncode
-	PhaseSocket
+	PhaseRead      Phase = iota // from the turn's begin to the request's, the read of its last bytes included
+	PhaseParse                  // decoding, finding the partitions, checking records
+	PhaseHop                    // to the shard that owns the partition and back
+	PhaseQueue                  // for the answers before it on its connection
+	PhaseDevice                 // the log: a write, or finding the records and bringing them into memory
+	PhaseSync                   // a write with its fdatasync
+	PhasePurgatory              // for records to come
+	PhaseEncode                 // making the answer
+	PhaseSocket                 // until the socket has taken the records
 	NumPhases
 )
 
@@ -163,7 +162,7 @@ func (d Dim) LabelValues(at int) []string {
 
 // String names the phase.
 func (p Phase) String() string {
-	return nth(int(p), "read", "parse", "hop", "queue", "submit", "device", "fsync", "purgatory", "encode", "socket")
+	return nth(int(p), "read", "parse", "hop", "queue", "device", "fsync", "purgatory", "encode", "socket")
 }
 
 // String names the class.

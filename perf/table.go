@@ -78,8 +78,6 @@ const (
 	ProduceRejected
 	ProduceDuplicates
 	FetchBytes
-	FetchRecords
-	FetchCopiedBytes
 	FetchConvertedBytes
 	FetchSessions
 	FetchSessionsEvicted
@@ -108,10 +106,8 @@ const (
 	PhaseSeconds HistID = iota // by Phase
 	RequestSeconds
 	TurnSeconds
-	AppendSeconds
 	SyncSeconds
 	ColdReadSeconds
-	MailSeconds
 
 	numHistIDs
 )
@@ -187,13 +183,11 @@ func Counters() []Row {
 		ProduceRejected:      {Name: "broker_produce_rejected_batches_total", Kind: Counter, JMX: topic + "FailedProduceRequestsPerSec", Help: "Record batches refused: checksum, structure, size, sequence or epoch."},
 		ProduceDuplicates:    {Name: "broker_produce_duplicate_batches_total", Kind: Counter, Help: "Batches of idempotent producers that were in the log already."},
 		FetchBytes:           {Name: "broker_fetch_sent_bytes_total", Kind: Counter, JMX: topic + "BytesOutPerSec", Help: "Bytes of record batches sent to consumers."},
-		FetchRecords:         {Name: "broker_fetch_records_total", Kind: Counter, Help: "Records (by offsets covered) sent to consumers."},
-		FetchCopiedBytes:     {Name: "broker_fetch_copied_bytes_total", Kind: Counter, Help: "Record bytes that fetch copied in user space."},
 		FetchConvertedBytes:  {Name: "broker_fetch_converted_bytes_total", Kind: Counter, JMX: topic + "FetchMessageConversionsPerSec", Help: "Record bytes converted down for old clients."},
 		FetchSessions:        {Name: "broker_fetch_sessions_count", Kind: Gauge, JMX: "kafka.server:type=FetchSessionCache,name=NumIncrementalFetchSessions", Help: "Fetch sessions open now."},
 		FetchSessionsEvicted: {Name: "broker_fetch_sessions_evicted_total", Kind: Counter, JMX: "kafka.server:type=FetchSessionCache,name=IncrementalFetchSessionEvictionsPerSec", Help: "Fetch sessions evicted for another."},
-		PurgatoryProduce:     {Name: "broker_purgatory_produce_waiting_count", Kind: Gauge, JMX: "kafka.server:type=DelayedOperationPurgatory,name=PurgatorySizeProduce", Help: "Produce requests that wait for replicas or the disk."},
-		PurgatoryFetch:       {Name: "broker_purgatory_fetch_waiting_count", Kind: Gauge, JMX: "kafka.server:type=DelayedOperationPurgatory,name=PurgatorySizeFetch", Help: "Fetch requests that wait for data."},
+		PurgatoryProduce:     {Name: "broker_purgatory_produce_waiting_count", Kind: Gauge, JMX: "kafka.server:type=DelayedOperationPurgatory,name=PurgatorySizeProduce", Help: "Produce requests taken and not answered: they wait for the disk, for replicas, or for a partition that is being opened."},
+		PurgatoryFetch:       {Name: "broker_purgatory_fetch_waiting_count", Kind: Gauge, JMX: "kafka.server:type=DelayedOperationPurgatory,name=PurgatorySizeFetch", Help: "Fetch requests that wait for data, once for each shard that has partitions of theirs."},
 		PurgatoryExpired:     {Name: "broker_purgatory_expired_total", Kind: Counter, JMX: "kafka.server:type=DelayedOperationPurgatory,name=ExpiresPerSec", Help: "Waiting requests answered by their deadline."},
 
 		DiskOps:       {Name: "broker_disk_operations_total", Kind: Counter, Dim: DimDisk, Help: "Disk operations, by backend and kind."},
@@ -215,13 +209,11 @@ func Counters() []Row {
 // Histograms lists the rows of every HistID, in order of HistID.
 func Histograms() []Row {
 	rows := [numHistIDs]Row{
-		PhaseSeconds:    {Name: "broker_request_phase_seconds", Kind: Histogram, Dim: DimPhase, Help: "Time that requests spent in each phase, by kind of request."},
+		PhaseSeconds:    {Name: "broker_request_phase_seconds", Kind: Histogram, Dim: DimPhase, Help: "Time that requests spent in each phase, by kind of request; of one request in sixteen."},
 		RequestSeconds:  {Name: "broker_request_total_seconds", Kind: Histogram, Dim: DimClass, JMX: "kafka.network:type=RequestMetrics,name=TotalTimeMs", Help: "From the whole frame read to the answer handed to the socket."},
 		TurnSeconds:     {Name: "broker_shard_turn_seconds", Kind: Histogram, Help: "Length of the shard's turns, sleep excluded."},
-		AppendSeconds:   {Name: "broker_logstore_append_seconds", Kind: Histogram, Help: "Queue to completion of one log write."},
-		SyncSeconds:     {Name: "broker_logstore_sync_seconds", Kind: Histogram, JMX: "kafka.log:type=LogFlushStats,name=LogFlushRateAndTimeMs", Help: "Queue to completion of one durable log write."},
+		SyncSeconds:     {Name: "broker_logstore_sync_seconds", Kind: Histogram, JMX: "kafka.log:type=LogFlushStats,name=LogFlushRateAndTimeMs", Help: "From handing a durable append to its log to the turn that finds it done."},
 		ColdReadSeconds: {Name: "broker_disk_cold_read_seconds", Kind: Histogram, Help: "Time to bring a cold range into the page cache."},
-		MailSeconds:     {Name: "broker_shard_mail_wait_seconds", Kind: Histogram, Help: "From sending a message to the other shard's taking it."},
 	}
 	return rows[:]
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/pelton-broker/pelton/logstore"
 	"github.com/pelton-broker/pelton/logstore/batch"
 	"github.com/pelton-broker/pelton/netpoll"
+	"github.com/pelton-broker/pelton/perf"
 	"github.com/pelton-broker/pelton/reactor"
 	"github.com/pelton-broker/pelton/reactor/wire"
 )
@@ -43,6 +44,7 @@ type produce struct {
 	held   bool
 	out    wire.Writer
 	parked parked
+	phases phases // of the first partition's way
 }
 
 // producePart is one partition's share; it travels to the owner's shard and back.
@@ -56,6 +58,14 @@ type producePart struct {
 	res    wire.ProduceResult
 	// refused are the records that the answer names, from res.BadRecords on.
 	refused []batch.RecordError
+	askedNs int64 // when the log was asked, on the owner's clock
+}
+
+// mark notes a phase if this is the part that is followed.
+func (part *producePart) mark(l *Local, phase perf.Phase) {
+	if part == &part.req.parts[0] {
+		part.req.phases.mark(l.shard, phase)
+	}
 }
 
 func (l *Local) takeProduce() *produce {
@@ -76,6 +86,8 @@ func (b *Broker) onProduce(s *Session, f netpoll.Frame, h wire.Header, body *wir
 	p := l.takeProduce()
 	p.sess, p.frame, p.version, p.corr, p.startNs, p.failed = s, f, h.Version, h.Corr, l.shard.Now(), false
 	p.parked.deadline = 0
+	p.phases.begin(l)
+	p.phases.mark(l.shard, perf.PhaseRead)
 	if err := p.req.Parse(body, h.Version); err != nil {
 		p.free()
 		b.refuse(s, h, err)
@@ -83,6 +95,7 @@ func (b *Broker) onProduce(s *Session, f netpoll.Frame, h wire.Header, body *wir
 	}
 	l.frameBytes += int64(len(f.B))
 	s.enter(&p.slot, p)
+	l.set.Add(perf.PurgatoryProduce, 1)
 	s.crowd()
 	if cap(p.parts) < len(p.req.Parts) {
 		p.parts = make([]producePart, len(p.req.Parts))
@@ -156,6 +169,7 @@ func tooHeavy(records []byte) bool {
 func (p *produce) locate(part *producePart, i int, route *Route) wire.Code {
 	t := &p.req.Topics[p.req.Parts[i].Topic]
 	part.host, part.topic = nil, nil
+	row := p.local.broker.table.row(keyProduce)
 	switch {
 	case p.req.Acks < -1 || p.req.Acks > 1:
 		return wire.InvalidRequiredAcks
@@ -163,6 +177,11 @@ func (p *produce) locate(part *producePart, i int, route *Route) wire.Code {
 		if part.topic = route.byID[meta.ID(t.ID)]; part.topic == nil {
 			return wire.UnknownTopicID
 		}
+		if !authorize(p.sess, row, part.topic.topic.Name) {
+			return wire.TopicAuthorizationFailed
+		}
+	case !authorize(p.sess, row, t.Name):
+		return wire.TopicAuthorizationFailed
 	default:
 		if part.topic = route.byName(t.Name); part.topic == nil {
 			return wire.UnknownTopicOrPartition
@@ -223,6 +242,7 @@ func showsLogStart(err error, version int16) bool {
 // dispatch sends every partition that passed to its owner.
 func (p *produce) dispatch() {
 	l := p.local
+	p.phases.mark(l.shard, perf.PhaseParse)
 	for i := range p.parts {
 		part := &p.parts[i]
 		if part.res.Err != 0 {
@@ -256,6 +276,8 @@ func (part *producePart) Deliver(s *reactor.Shard) {
 // submit hands the records to the log, on the owner's shard.
 func (part *producePart) submit(l *Local) {
 	h, a := part.host, &part.append
+	part.mark(l, perf.PhaseHop)
+	part.askedNs = l.shard.Now()
 	if code := h.admits(part.req.req.Acks); code != wire.None {
 		part.res.Err = int16(code)
 		part.home(l)
@@ -276,6 +298,12 @@ func (h *Hosted) admits(acks int16) wire.Code {
 
 // appended implements appendOwner, on the owner's shard.
 func (part *producePart) appended(l *Local, h *Hosted, a *logstore.Append) {
+	if a.Durable {
+		part.mark(l, perf.PhaseSync)
+		l.set.Observe(perf.SyncSeconds, l.shard.Now()-part.askedNs)
+	} else {
+		part.mark(l, perf.PhaseDevice)
+	}
 	if a.Err != nil {
 		part.fail(a.Err)
 	} else {
@@ -306,8 +334,14 @@ func (p *produce) partDone(part *producePart) {
 func (p *produce) oneLess() {
 	if p.left--; p.left == 0 {
 		p.local.observe(keyProduce, p.local.shard.Now()-p.startNs)
+		p.local.set.Add(perf.PurgatoryProduce, -1)
+		p.phases.mark(p.local.shard, perf.PhaseHop)
+		if p.failed {
+			p.countErrors()
+		}
 		if p.req.Acks != 0 {
 			p.encode()
+			p.phases.mark(p.local.shard, perf.PhaseEncode)
 		}
 		p.local.frameBytes -= int64(len(p.frame.B))
 		p.releaseFrame() // the answer may wait long behind others of its connection
@@ -326,6 +360,9 @@ func (p *produce) releaseFrame() {
 func (p *produce) send(s *Session) {
 	switch {
 	case p.req.Acks != 0:
+		s.local.countAnswer(keyProduce, int64(len(p.out.B)))
+		p.phases.mark(s.local.shard, perf.PhaseQueue)
+		p.phases.observe(s.local, perf.ClassProduce)
 		copy(s.conn.Out().Append(len(p.out.B)), p.out.B)
 	case p.failed:
 		s.conn.Close(errAcksZero)

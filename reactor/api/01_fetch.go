@@ -15,6 +15,7 @@ import (
 	"github.com/pelton-broker/pelton/controller/meta"
 	"github.com/pelton-broker/pelton/logstore"
 	"github.com/pelton-broker/pelton/netpoll"
+	"github.com/pelton-broker/pelton/perf"
 	"github.com/pelton-broker/pelton/reactor"
 	"github.com/pelton-broker/pelton/reactor/wire"
 )
@@ -46,6 +47,7 @@ type fetch struct {
 	timer   reactor.Timer
 	out     wire.Writer
 	cuts    []int // where in out.B the records of each part with a span go
+	phases  phases
 }
 
 // fetchPart is one partition of a request.
@@ -84,6 +86,8 @@ func (b *Broker) onFetch(s *Session, frame netpoll.Frame, h wire.Header, body *w
 	f.sess, f.version, f.corr, f.startNs = s, h.Version, h.Corr, l.shard.Now()
 	f.code, f.sid, f.session, f.full = wire.None, 0, nil, true
 	f.waited, f.expired, f.sent = false, false, false
+	f.phases.begin(l)
+	f.phases.mark(l.shard, perf.PhaseRead)
 	if err := f.req.Parse(body, h.Version); err != nil {
 		frame.Buf.Release()
 		f.free()
@@ -94,6 +98,7 @@ func (b *Broker) onFetch(s *Session, frame netpoll.Frame, h wire.Header, body *w
 	route := b.route.Load()
 	f.resolve(route)
 	frame.Buf.Release() // names were views; parts hold the route's strings
+	f.phases.mark(l.shard, perf.PhaseParse)
 	if f.code != wire.None {
 		f.answer()
 		return
@@ -117,11 +122,14 @@ func (f *fetch) begin() {
 		}
 	}
 	f.away = owners + 1 // one for this function
+	followed := !f.phases.on
 	for _, a := range f.asks {
 		if a == nil || len(a.parts) == 0 {
 			continue
 		}
 		a.want = 0
+		a.followed = !followed
+		followed = true
 		if owners == 1 && !f.expired && !f.failed() {
 			a.want = int64(f.req.MinBytes)
 		}
@@ -239,6 +247,7 @@ func (f *fetch) expire(*reactor.Shard) {
 		return
 	}
 	f.expired = true
+	f.local.set.Add(perf.PurgatoryExpired, 1)
 	if f.away == 0 {
 		f.answer()
 		return
@@ -284,6 +293,8 @@ func (f *fetch) answer() {
 		}
 	}
 	f.local.observe(keyFetch, f.local.shard.Now()-f.startNs)
+	f.countErrors()
+	f.phases.mark(f.local.shard, perf.PhasePurgatory)
 	f.sess.settle(&f.slot)
 }
 
@@ -301,7 +312,7 @@ func (f *fetch) releaseSpans() {
 			continue
 		}
 		f.away++
-		a.releasing = true
+		a.releasing, a.followed = true, false
 		a.depart()
 	}
 	f.oneHome()

@@ -1,9 +1,6 @@
 package api
 
-import (
-	"github.com/pelton-broker/pelton/netpoll"
-	"github.com/pelton-broker/pelton/perf"
-)
+import "github.com/pelton-broker/pelton/netpoll"
 
 // smallFrame is the size up to which a request is decoded at once: while large ones wait for memory, nobody else notices.
 const smallFrame = 4 << 10
@@ -27,7 +24,7 @@ func (s *Session) admit(r *Request, f netpoll.Frame, row *Row) bool {
 	s.held = append([]netpoll.Frame{f}, s.held...)
 	s.raise()
 	s.local.starved = append(s.local.starved, s)
-	s.local.set.AddAt(perf.Requests, int(r.Key), -1) // it is counted when it comes again
+	s.local.countRequests(r.Key, -1, f.B) // it is counted when it comes again
 	return false
 }
 

@@ -115,6 +115,7 @@ func (b *Broker) Cluster() *run.Controller { return b.cluster }
 func (b *Broker) OnStart(s *reactor.Shard) error {
 	l := &Local{broker: b, shard: s, set: b.perf.Shard(s.ID), hosts: map[*logstore.Log]*Hosted{}, decoded: reactor.NewBudget(b.Options().DecodedBytes)}
 	l.fetchSessions.byID = map[int32]*fetchSession{}
+	l.backend = backendOf(s.Disk)
 	s.State = l
 	l.armRetention()
 	return nil
@@ -131,6 +132,7 @@ func (b *Broker) OnOpen(s *reactor.Shard, c *netpoll.Conn) {
 // OnClose implements reactor.Hooks.
 func (b *Broker) OnClose(s *reactor.Shard, c *netpoll.Conn, cause error) {
 	sess := c.User.(*Session)
+	sess.local.countClose(cause)
 	sess.close()
 }
 
@@ -147,6 +149,7 @@ func (b *Broker) OnFrame(_ *reactor.Shard, c *netpoll.Conn, f netpoll.Frame) {
 // OnDisk implements reactor.Hooks.
 func (b *Broker) OnDisk(s *reactor.Shard, op *disk.Op) {
 	l := localOf(s)
+	l.countDisk(op)
 	switch owner := op.Owner.(type) {
 	case *logstore.Log:
 		owner.OnDisk(op)
@@ -175,7 +178,7 @@ func (b *Broker) onFrame(s *Session, f netpoll.Frame) {
 		b.refuse(s, h, err)
 		return
 	}
-	s.local.set.AddAt(perf.Requests, int(h.Key), 1)
+	s.local.countRequests(h.Key, 1, f.B)
 	row := b.table.row(h.Key)
 	switch {
 	case row == nil || (h.Key != int16(kmsg.ApiVersions) && (h.Version < row.Min || h.Version > row.Max)):
@@ -194,6 +197,11 @@ func (b *Broker) onFrame(s *Session, f netpoll.Frame) {
 func (b *Broker) onSlow(s *Session, f netpoll.Frame, h wire.Header, body *wire.Reader, row *Row) {
 	r := &Request{Key: h.Key, Version: h.Version, Corr: h.Corr, ClientID: string(h.ClientID), Principal: "User:ANONYMOUS",
 		Remote: s.conn.Remote, session: s, home: s.local.shard, startNs: s.local.shard.Now()}
+	if !authorize(s, row, "") {
+		f.Buf.Release()
+		s.conn.Close(errDenied)
+		return
+	}
 	if !s.admit(r, f, row) {
 		return
 	}

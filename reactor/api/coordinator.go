@@ -9,6 +9,7 @@ import (
 	"github.com/pelton-broker/pelton/internal/invariant"
 	"github.com/pelton-broker/pelton/logstore"
 	"github.com/pelton-broker/pelton/logstore/batch"
+	"github.com/pelton-broker/pelton/perf"
 	"github.com/pelton-broker/pelton/reactor"
 	"github.com/pelton-broker/pelton/reactor/coord"
 	"github.com/pelton-broker/pelton/reactor/wire"
@@ -21,6 +22,8 @@ type groupWorld struct {
 	coord *coord.Host
 	timer reactor.Timer
 	read  groupRead
+	// rebalances and commits are those of the coordinator's that have been counted.
+	rebalances, commits uint64
 }
 
 // lead starts the coordinator of a partition that this broker has begun to lead.
@@ -51,11 +54,12 @@ type groupAppend struct {
 	append logstore.Append
 	info   batch.Info
 	done   func(base int64, err error)
+	world  *groupWorld
 }
 
 // Append implements coord.World.
 func (w *groupWorld) Append(records []byte, done func(base int64, err error)) {
-	g := &groupAppend{done: done}
+	g := &groupAppend{done: done, world: w}
 	lim := batch.Limits{MaxBatchBytes: w.host.limits.MaxBatchBytes, RequireKeys: true, AllowControl: true}
 	if err := batch.Validate(records, lim, &g.info); err != nil {
 		if errors.Is(err, batch.ErrTooLarge) {
@@ -77,6 +81,15 @@ func (w *groupWorld) Append(records []byte, done func(base int64, err error)) {
 // appended implements appendOwner.
 func (g *groupAppend) appended(_ *Local, _ *Hosted, a *logstore.Append) {
 	g.done(a.Base, groupError(a.Err))
+	g.world.count()
+}
+
+// count adds what the coordinator has completed since the last time; everything that counts ends with an append.
+func (w *groupWorld) count() {
+	rebalances, commits := w.coord.Done()
+	w.local.set.Add(perf.GroupRebalances, int64(rebalances-w.rebalances))
+	w.local.set.Add(perf.GroupCommits, int64(commits-w.commits))
+	w.rebalances, w.commits = rebalances, commits
 }
 
 // groupError says in the coordinator's words why its records were not written.

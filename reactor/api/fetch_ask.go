@@ -23,16 +23,26 @@ type ask struct {
 	// out: the ask is with its owner; known at home only.
 	out    bool
 	recall recall
+	// followed: this ask's way is what the request's phases are measured on.
+	followed bool
 
 	// Only the owner touches these.
 	waiting   bool
 	recalled  bool
-	mark      int64 // bytes that the partitions had appended when the wait began
+	base      int64 // bytes that the partitions had appended when the wait began
 	op        disk.Op
 	reading   bool
 	back      bool
 	nextPart  int
 	scheduled bool
+	coldNs    int64 // when the read that is under way began
+}
+
+// mark notes a phase if this is the ask that is followed; whoever has the ask.
+func (a *ask) mark(s *reactor.Shard, phase perf.Phase) {
+	if a.followed {
+		a.f.phases.mark(s, phase)
+	}
 }
 
 // recall calls a waiting ask home. It is a message of its own, since the ask is elsewhere.
@@ -111,12 +121,14 @@ func (a *ask) Deliver(s *reactor.Shard) {
 // home takes the ask back on the connection's shard.
 func (a *ask) home() {
 	a.out = false
+	a.mark(a.f.local.shard, perf.PhaseHop)
 	a.f.oneHome()
 }
 
 // arrive starts the owner's work.
 func (a *ask) arrive(l *Local) {
 	a.recalled, a.nextPart = false, 0
+	a.mark(l.shard, perf.PhaseHop)
 	a.release()
 	if a.releasing {
 		a.releasing = false
@@ -162,6 +174,8 @@ func (a *ask) read(l *Local) {
 		p := a.parts[a.nextPart]
 		if need := p.read(); need.Len > 0 {
 			l.set.Add(perf.ColdReads, 1)
+			l.set.Add(perf.ColdReadBytes, int64(need.Len))
+			a.coldNs = l.shard.Now()
 			a.op = disk.Op{Kind: disk.ReadAhead, File: need.File, Off: need.Pos, ReadLen: need.Len, Owner: a}
 			a.reading = true
 			l.shard.Disk.Submit(&a.op)
@@ -174,6 +188,7 @@ func (a *ask) read(l *Local) {
 // diskDone implements diskOwner: it goes on after the disk has brought the bytes in.
 func (a *ask) diskDone(l *Local) {
 	a.reading = false
+	l.set.Observe(perf.ColdReadSeconds, l.shard.Now()-a.coldNs)
 	if a.op.Err != nil {
 		p := a.parts[a.nextPart]
 		p.host.Log.Fail(a.op.Err)
@@ -196,7 +211,9 @@ func (a *ask) decide(l *Local) {
 			return
 		}
 	}
-	a.waiting, a.mark = true, a.appended()-a.bytes()
+	a.waiting, a.base = true, a.appended()-a.bytes()
+	a.mark(l.shard, perf.PhaseDevice)
+	l.set.Add(perf.PurgatoryFetch, 1)
 	a.release()
 	for _, p := range a.parts {
 		p.host.waiters = append(p.host.waiters, a)
@@ -211,8 +228,10 @@ func (a *ask) appended() (n int64) {
 }
 
 // leave takes the ask off its partitions' lists.
-func (a *ask) leave(*Local) {
+func (a *ask) leave(l *Local) {
 	a.waiting = false
+	a.mark(l.shard, perf.PhasePurgatory)
+	l.set.Add(perf.PurgatoryFetch, -1)
 	for _, p := range a.parts {
 		h := p.host
 		for i, w := range h.waiters {
@@ -230,7 +249,7 @@ func (a *ask) leave(*Local) {
 // wakeWaiters looks at the asks that wait for this partition: at most once per turn each.
 func (l *Local) wakeWaiters(h *Hosted) {
 	for _, a := range h.waiters {
-		if !a.scheduled && (h.gone || a.appended()-a.mark >= a.want) {
+		if !a.scheduled && (h.gone || a.appended()-a.base >= a.want) {
 			a.scheduled = true
 			l.woken = append(l.woken, a)
 		}
@@ -254,6 +273,7 @@ func (l *Local) finishWoken() {
 
 // finish sends the ask home.
 func (a *ask) finish(l *Local) {
+	a.mark(l.shard, perf.PhaseDevice)
 	if a.f.local == l {
 		a.home()
 		return

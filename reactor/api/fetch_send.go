@@ -8,9 +8,11 @@ import (
 // send implements reply: bytes around file spans, in the layout of the request's version.
 func (f *fetch) send(s *Session) {
 	f.sent = true
+	f.phases.mark(s.local.shard, perf.PhaseQueue)
 	f.encode()
+	f.phases.mark(s.local.shard, perf.PhaseEncode)
 	out := s.conn.Out()
-	at := 0
+	at, records := 0, int64(0)
 	f.unsent = 1 // one for this function: a connection that dies meanwhile releases spans at once
 	for i, c := 0, 0; i < len(f.parts); i++ {
 		p := &f.parts[i]
@@ -23,17 +25,21 @@ func (f *fetch) send(s *Session) {
 		at = cut
 		f.unsent++
 		out.Span(p.span.File.Fd(), p.span.Pos, p.send, f)
-		s.local.set.Add(perf.FetchBytes, p.send)
+		records += p.send
 	}
 	if at < len(f.out.B) {
 		copy(out.Append(len(f.out.B)-at), f.out.B[at:])
 	}
+	s.local.set.Add(perf.FetchBytes, records)
+	s.local.countAnswer(keyFetch, int64(len(f.out.B))+records)
 	f.Release()
 }
 
 // Release implements netpoll.Releaser: the socket has taken a span, or the connection is gone.
 func (f *fetch) Release() {
 	if f.unsent--; f.unsent == 0 {
+		f.phases.mark(f.local.shard, perf.PhaseSocket)
+		f.phases.observe(f.local, perf.ClassFetch)
 		f.releaseSpans()
 	}
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"github.com/pelton-broker/pelton/controller/meta"
+	"github.com/pelton-broker/pelton/perf"
 	"github.com/pelton-broker/pelton/reactor/wire"
 )
 
@@ -87,6 +88,7 @@ func (l *Local) newFetchSession(byID bool) *fetchSession {
 			s := &fetchSession{id: id, epoch: 1, entries: map[fetchKey]*fetchEntry{}, byID: byID, usedNs: l.shard.Now()}
 			s.root.prev, s.root.next = &s.root, &s.root
 			c.byID[id] = s
+			l.countSessions()
 			return s
 		}
 	}
@@ -103,9 +105,17 @@ func (l *Local) evictFetchSession(idleNs int64) bool {
 	if oldest == nil || l.shard.Now()-oldest.usedNs < idleNs {
 		return false
 	}
-	delete(l.fetchSessions.byID, oldest.id)
+	l.dropSession(oldest.id)
+	l.set.Add(perf.FetchSessionsEvicted, 1)
 	return true
 }
+
+func (l *Local) dropSession(id int32) {
+	delete(l.fetchSessions.byID, id)
+	l.countSessions()
+}
+
+func (l *Local) countSessions() { l.set.SetGauge(perf.FetchSessions, int64(len(l.fetchSessions.byID))) }
 
 // resolve works out which partitions the request is about and finds each.
 func (f *fetch) resolve(route *Route) {
@@ -113,7 +123,7 @@ func (f *fetch) resolve(route *Route) {
 	cache := &f.local.fetchSessions
 	if r.SessionEpoch == finalEpoch || r.SessionEpoch == initialEpoch {
 		if r.SessionID != 0 {
-			delete(cache.byID, r.SessionID)
+			f.local.dropSession(r.SessionID)
 		}
 		if r.SessionEpoch == initialEpoch && f.version >= 7 {
 			f.session = f.local.newFetchSession(f.version >= 13)
@@ -132,7 +142,7 @@ func (f *fetch) resolve(route *Route) {
 	}
 	f.update(s, route)
 	if len(s.entries) == 0 {
-		delete(cache.byID, s.id)
+		f.local.dropSession(s.id)
 		f.resolveListed(route)
 		return
 	}
@@ -256,6 +266,10 @@ func (f *fetch) add(route *Route, name string, id meta.ID, index int32, e *fetch
 		p.name = t.topic.Name
 	} else if t = route.topics[name]; t == nil {
 		p.res.Err = int16(wire.UnknownTopicOrPartition)
+		return p
+	}
+	if !authorize(f.sess, f.local.broker.table.row(keyFetch), p.name) {
+		p.res.Err = int16(wire.TopicAuthorizationFailed)
 		return p
 	}
 	if p.host = t.host(index); p.host == nil {

@@ -4,6 +4,7 @@ import (
 	"github.com/pelton-broker/pelton/controller/meta"
 	"github.com/pelton-broker/pelton/logstore"
 	"github.com/pelton-broker/pelton/logstore/batch"
+	"github.com/pelton-broker/pelton/perf"
 	"github.com/pelton-broker/pelton/reactor"
 	"github.com/pelton-broker/pelton/reactor/coord"
 	"github.com/pelton-broker/pelton/replica"
@@ -107,6 +108,9 @@ type workDone struct {
 
 // Deliver implements reactor.Message on the owner's shard.
 func (w *workDone) Deliver(s *reactor.Shard) {
+	if logstore.Rolls(w.work) {
+		localOf(s).set.Add(perf.SegmentRolls, 1)
+	}
 	w.work.Apply()
 	localOf(s).touch(w.host)
 }

@@ -32,6 +32,10 @@ type Local struct {
 	freeProduce []*produce
 	freeFetch   []*fetch
 
+	samples uint64  // requests whose phases might be measured
+	codes   []int16 // scratch for counting errors
+	backend perf.Backend
+
 	retain reactor.Timer
 }
 
@@ -55,6 +59,7 @@ func (l *Local) relaxPaused() {
 	}
 	clear(l.paused[len(kept):])
 	l.paused = kept
+	l.set.SetGauge(perf.ConnectionsPaused, int64(len(kept)))
 }
 
 // logBeatMs is how often a log looks at its clock: flush.ms and delayed deletions are that exact.

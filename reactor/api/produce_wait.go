@@ -1,6 +1,7 @@
 package api
 
 import (
+	"github.com/pelton-broker/pelton/perf"
 	"github.com/pelton-broker/pelton/reactor"
 	"github.com/pelton-broker/pelton/reactor/wire"
 )
@@ -66,7 +67,10 @@ func (p *produce) hold() {
 }
 
 // fire ends the wait at the request's timeout.
-func (k *parked) fire(*reactor.Shard) { k.resume() }
+func (k *parked) fire(s *reactor.Shard) {
+	localOf(s).set.Add(perf.PurgatoryExpired, 1)
+	k.resume()
+}
 
 // resume routes the request again.
 func (k *parked) resume() {

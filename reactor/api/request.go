@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/binary"
 	"net/netip"
+	"reflect"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -27,6 +28,8 @@ type Request struct {
 	startNs int64
 	frame   []byte // the encoded answer; empty: none is sent
 	replied bool
+	// failed are the error codes of the answer.
+	failed []int16
 	// cost is what the request holds of its shard's budget for decoded requests.
 	cost int64
 	// direct: the handler runs synchronously on the connection's shard.
@@ -38,15 +41,12 @@ func (r *Request) Session() *Session { return r.session }
 
 // Reply answers the request. It must be called exactly once, from any goroutine or shard; for
 // rows marked OnConn from within the handler.
-func (r *Request) Reply(resp kmsg.Response) {
-	resp.SetVersion(r.Version)
-	r.frame = encodeReply(r.Corr, resp, responseFlexible(r.Key, resp))
-	r.finish()
-}
+func (r *Request) Reply(resp kmsg.Response) { r.ReplyAs(r.Version, resp) }
 
 // ReplyAs answers in another version than the request's, as ApiVersions must for versions it does not know.
 func (r *Request) ReplyAs(version int16, resp kmsg.Response) {
 	resp.SetVersion(version)
+	r.failed = r.session.local.broker.table.codes[r.Key].failures(reflect.ValueOf(resp).Elem(), nil)
 	r.frame = encodeReply(r.Corr, resp, responseFlexible(r.Key, resp))
 	r.finish()
 }
@@ -71,12 +71,15 @@ func (r *Request) Deliver(*reactor.Shard) { r.settle() }
 
 func (r *Request) settle() {
 	r.giveBack()
-	r.session.local.observe(r.Key, r.session.local.shard.Now()-r.startNs)
+	l := r.session.local
+	l.observe(r.Key, l.shard.Now()-r.startNs)
+	l.countErrors(r.Key, r.failed)
 	r.session.settle(&r.slot)
 }
 
 func (r *Request) send(s *Session) {
 	if len(r.frame) > 0 {
+		s.local.countAnswer(r.Key, int64(len(r.frame)))
 		s.conn.Out().Borrow(r.frame, nothing{})
 	}
 }

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"reflect"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/pelton-broker/pelton/reactor/wire"
@@ -106,15 +108,19 @@ type lookup struct {
 	flexible [128]int16
 	// shapes are the layouts by which a request of the slow path is checked before it is decoded.
 	shapes map[int16]wire.Shape
+	// codes say where the answers of the slow path keep their error codes.
+	codes map[int16]*answerCodes
 }
 
 func newLookup(rows []Row) *lookup {
-	t := &lookup{rows: rows, shapes: wire.Shapes()}
+	t := &lookup{rows: rows, shapes: wire.Shapes(), codes: map[int16]*answerCodes{}}
 	for i := range t.flexible {
 		t.flexible[i] = firstFlexible(int16(i))
 	}
 	for i := range t.rows {
-		t.byKey[t.rows[i].Key] = &t.rows[i]
+		key := t.rows[i].Key
+		t.byKey[key] = &t.rows[i]
+		t.codes[key] = codesIn(reflect.TypeOf(kmsg.ResponseForKey(key)).Elem())
 	}
 	return t
 }

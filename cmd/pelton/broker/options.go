@@ -13,6 +13,7 @@ import (
 	"github.com/pelton-broker/pelton/logstore"
 	"github.com/pelton-broker/pelton/logstore/batch"
 	"github.com/pelton-broker/pelton/netpoll"
+	"github.com/pelton-broker/pelton/perf"
 	"github.com/pelton-broker/pelton/reactor"
 	"github.com/pelton-broker/pelton/reactor/api"
 	"github.com/pelton-broker/pelton/reactor/coord"
@@ -149,6 +150,7 @@ func (b *Broker) reactorOptions(c *config.Broker, limiter *netpoll.Limiter) reac
 		BudgetBytes: c.Long("pelton.request.memory.bytes") / int64(b.shards),
 		SlowTurnNs:  int64(c.Int("pelton.slow.turn.ms")) * 1e6,
 		OnSlowTurn:  b.slowTurn,
+		OnTurnTime:  func(shard int, ns int64) { b.perf.Shard(shard).Observe(perf.TurnSeconds, ns) },
 		OnProbe:     b.probed,
 		OnFatal:     func(shard int, err error) { b.fatal(fmt.Errorf("shard %d: %w", shard, err)) },
 	}
