@@ -145,6 +145,9 @@ func (l *Log) beginRoll() {
 
 // Rolls tells whether a job, which has run, gives its log a new segment.
 func Rolls(w Work) bool {
+	if g, ok := w.(gated); ok {
+		w = g.job
+	}
 	roll, ok := w.(*rollWork)
 	return ok && roll.err == nil
 }
