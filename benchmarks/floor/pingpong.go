@@ -59,7 +59,7 @@ func pingpongEpoll(listener int, o options, n *counts) error {
 	addr := reflect.ValueOf(events).Pointer()
 	const forever = ^uintptr(0)
 	for {
-		ready, err := call(unix.SYS_EPOLL_WAIT, uintptr(ep), addr, uintptr(len(events)), forever)
+		ready, err := call(unix.SYS_EPOLL_PWAIT, uintptr(ep), addr, uintptr(len(events)), forever)
 		if err != nil {
 			return fmt.Errorf("epoll_wait: %w", err)
 		}
