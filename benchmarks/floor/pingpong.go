@@ -30,11 +30,11 @@ func (p *pingpong) serve(fd, _ int) error {
 			}
 			have += n
 		}
+		p.n.frames.Add(1) // before the answer: whoever has it may ask for the counts
+		p.n.bytes.Add(int64(have))
 		if err := m.writeAll(fd, 0, have); err != nil {
 			return err
 		}
-		p.n.frames.Add(1)
-		p.n.bytes.Add(int64(have))
 	}
 }
 
@@ -77,14 +77,13 @@ func pingpongEpoll(listener int, o options, n *counts) error {
 			}
 			got, err := m.read(fd, 0, len(m.b))
 			if err == nil && got > 0 {
+				n.frames.Add(1)
+				n.bytes.Add(int64(got))
 				err = m.writeAll(fd, 0, got)
 			}
 			if err != nil || got == 0 {
 				report(unix.Close(fd))
-				continue
 			}
-			n.frames.Add(1)
-			n.bytes.Add(int64(got))
 		}
 	}
 }

@@ -82,6 +82,8 @@ func (s *source) serve(fd, id int) error {
 // answer turns the frame at pos into the answer's header, which is sent with MSG_MORE so that it
 // shares a packet with the file's first bytes.
 func (s *source) answer(fd int, m memory, pos int, atAddr uintptr) error {
+	s.n.frames.Add(1) // before the answer: whoever has it may ask for the counts
+	s.n.bytes.Add(int64(s.o.reply))
 	head := m.b[pos+4 : pos+headerBytes]
 	binary.BigEndian.PutUint32(head, uint32(4+s.o.reply))
 	if _, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), m.addr+uintptr(pos+4), ackBytes, unix.MSG_MORE, 0, 0); errno != 0 {
@@ -97,7 +99,5 @@ func (s *source) answer(fd int, m memory, pos int, atAddr uintptr) error {
 		}
 		left -= n
 	}
-	s.n.frames.Add(1)
-	s.n.bytes.Add(int64(s.o.reply))
 	return nil
 }

@@ -19,12 +19,11 @@ func quiet(more ...string) []string {
 		"offsets.retention.check.interval.ms=3600000", "producer.id.expiration.check.interval.ms=3600000", "zookeeper.session.timeout.ms=60000"}, more...)
 }
 
-// allocatesNothing asks many times and fails when there is not one of some rounds with fewer allocations than a fiftieth of its requests: one
-// in each request would be fifty times that, and what else a process does now and then (pings of the session, counters that a shard publishes
-// each second) does not fall into every round.
+// allocatesNothing asks many times and fails unless some round of requests allocated nothing at all: what else a process does now and then
+// (pings of the session, counters that a shard publishes each second) does not fall into every round.
 func allocatesNothing(t *testing.T, what string, once func()) {
 	t.Helper()
-	const warm, rounds, times = 64, 5, 300
+	const warm, rounds, times = 64, 300, 40
 	for range warm { // lists and buffers grow to their size
 		once()
 	}
@@ -36,7 +35,8 @@ func allocatesNothing(t *testing.T, what string, once func()) {
 			once()
 		}
 		runtime.ReadMemStats(&after)
-		if least = min(least, after.Mallocs-before.Mallocs); least*50 < times {
+		// Other goroutines of the process allocate now and then; what the path itself allocates is in every round.
+		if least = min(least, after.Mallocs-before.Mallocs); least == 0 {
 			return
 		}
 	}
