@@ -363,3 +363,56 @@ func TestServerClosesIdleConnections(t *testing.T) {
 		t.Fatal(cause)
 	}
 }
+
+// A chain of completions that is longer than a turn has passes goes on with the next turn, not after the next timer.
+func TestServerLongChainsOfCompletionsDoNotSleep(t *testing.T) {
+	dir := t.TempDir()
+	const writes = 3*passes + 1
+	slept := make(chan uint64, 1)
+	type chain struct {
+		op     disk.Op
+		left   int
+		ready  bool
+		sleeps uint64
+	}
+	begin := messageFunc(func(s *Shard) {
+		f, err := disk.OS().OpenFile(filepath.Join(dir, "chain"), os.O_CREATE|os.O_RDWR, 0o600)
+		if err != nil {
+			t.Error(err)
+			slept <- 0
+			return
+		}
+		s.State = &chain{op: disk.Op{Kind: disk.Write, File: f, Bufs: [][]byte{make([]byte, 100)}}, left: writes, ready: true, sleeps: s.Counters().Sleeps}
+	})
+	h := &hooks{
+		turn: func(s *Shard) {
+			if c, ok := s.State.(*chain); ok && c.ready {
+				c.ready = false
+				s.Disk.Submit(&c.op)
+			}
+		},
+		disk: func(s *Shard, _ *disk.Op) {
+			c := s.State.(*chain)
+			if c.left--; c.left > 0 {
+				c.ready = true
+				return
+			}
+			_ = c.op.File.Close()
+			slept <- s.Counters().Sleeps - c.sleeps
+		},
+	}
+	v := New(Options{Shards: 1, Disk: disk.Options{Backend: "auto"}}, h)
+	if err := v.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer v.Stop()
+	v.Shards()[0].Post(begin)
+	if n := <-slept; n != 0 {
+		t.Fatalf("the shard slept %d times between completions", n)
+	}
+}
+
+type messageFunc func(s *Shard)
+
+// Deliver implements Message.
+func (m messageFunc) Deliver(s *Shard) { m(s) }

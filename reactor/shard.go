@@ -43,6 +43,7 @@ type Shard struct {
 	slow     slowTurn
 	count    counters
 	halt     halt
+	again    bool // the turn ended with completions that OnTurn has not seen
 }
 
 // passes bounds how often OnTurn is called in one turn while it keeps completing things at once.
@@ -62,13 +63,13 @@ func (s *Shard) turn() error {
 	}
 	s.count.timers += uint64(s.wheel.run(s, s.now))
 
-	for range passes {
+	s.again = true
+	for pass := 0; s.again && pass < passes; pass++ {
 		s.readOwnMail()
 		s.h.OnTurn(s)
-		// What the disk did inline is complete by now, and its replies leave with this turn.
-		if s.reap() == 0 && s.self.len() == 0 {
-			break
-		}
+		// What the disk did inline is complete by now, and its replies leave with this turn. What the last pass completed has
+		// not been looked at: the next turn does, and must not sleep before.
+		s.again = s.reap() > 0 || s.self.len() > 0
 	}
 	s.Disk.Flush()
 	s.Net.FlushOut()
@@ -103,7 +104,7 @@ func (s *Shard) wait() error {
 
 // sleepNs is how long the shard may sleep: 0 not at all, less than 0 without end.
 func (s *Shard) sleepNs() int64 {
-	if s.self.len() > 0 || s.halt.due(s) {
+	if s.again || s.self.len() > 0 || s.halt.due(s) {
 		return 0
 	}
 	next := s.wheel.nextNs()

@@ -365,7 +365,7 @@ func (p *produce) send(s *Session) {
 		p.phases.observe(s.local, perf.ClassProduce)
 		copy(s.conn.Out().Append(len(p.out.B)), p.out.B)
 	case p.failed:
-		s.conn.Close(errAcksZero)
+		s.conn.CloseAfterFlush(errAcksZero) // answers of requests before this one still go out
 	}
 	p.free()
 }
@@ -412,5 +412,7 @@ func (p *produce) free() {
 		p.parts[i].append.Bytes, p.parts[i].host, p.parts[i].topic = nil, nil, nil
 		p.parts[i].res.Message, p.parts[i].refused = "", nil
 	}
-	p.local.freeProduce = append(p.local.freeProduce, p)
+	if cap(p.parts) <= keptParts {
+		p.local.freeProduce = append(p.local.freeProduce, p)
+	}
 }

@@ -63,9 +63,12 @@ type fetchPart struct {
 	lastRead int32
 	res      wire.FetchResult
 	span     logstore.Span
-	has      bool  // span holds a reference
-	send     int64 // bytes of the span that go out
-	told     bool
+	has      bool // span holds a reference
+	// warming: span holds a reference while its bytes are read ahead; warmed counts how often they were for this request.
+	warming bool
+	warmed  int8
+	send    int64 // bytes of the span that go out
+	told    bool
 }
 
 func (l *Local) takeFetch() *fetch {
@@ -331,10 +334,16 @@ func (f *fetch) maybeFree() {
 	f.free()
 }
 
+// keptParts bounds the partitions that a request kept for reuse has room for.
+const keptParts = 4096
+
 func (f *fetch) free() {
 	for i := range f.parts {
 		f.parts[i].host, f.parts[i].entry = nil, nil
 	}
 	f.parts, f.sess, f.session = f.parts[:0], nil, nil
+	if cap(f.parts) > keptParts {
+		return // a request of unusual size is the collector's
+	}
 	f.local.freeFetch = append(f.local.freeFetch, f)
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"errors"
+	"syscall"
 
 	"github.com/pelton-broker/pelton/internal/disk"
 	"github.com/pelton-broker/pelton/logstore"
@@ -191,7 +192,10 @@ func (a *ask) diskDone(l *Local) {
 	l.set.Observe(perf.ColdReadSeconds, l.shard.Now()-a.coldNs)
 	if a.op.Err != nil {
 		p := a.parts[a.nextPart]
-		p.host.Log.Fail(a.op.Err)
+		p.cool()
+		if !p.host.gone && !errors.Is(a.op.Err, syscall.EBADF) { // a header read holds no reference: its file may have been deleted meanwhile
+			p.host.Log.Fail(a.op.Err)
+		}
 		p.deny(wire.KafkaStorageError)
 		a.nextPart++
 	}
@@ -293,6 +297,7 @@ func (p *fetchPart) read() (need logstore.Need) {
 	if code := h.fence(p.epoch); code != wire.None {
 		return p.deny(code)
 	}
+	p.cool()
 	committed := p.f.req.Isolation == 1
 	upTo := h.Log.HighWatermark()
 	if committed {
@@ -306,17 +311,27 @@ func (p *fetchPart) read() (need logstore.Need) {
 		return need
 	}
 	p.has = p.span.Len > 0
-	if p.has && !p.span.Recent && !h.shard.Disk.Cached(p.span.File, p.span.Pos, p.span.Len) {
-		need = logstore.Need{File: p.span.File, Pos: p.span.Pos, Len: int(p.span.Len)}
-		p.span.Release()
-		p.has = false
-		return need
+	if p.has && !p.span.Recent && p.warmed < warmings && !h.shard.Disk.Cached(p.span.File, p.span.Pos, p.span.Len) {
+		p.warmed++
+		p.has, p.warming = false, true // the reference stays, so that the file outlives the read
+		return logstore.Need{File: p.span.File, Pos: p.span.Pos, Len: int(p.span.Len)}
 	}
 	res.HighWatermark, res.LastStable, res.LogStart = h.Log.HighWatermark(), h.Log.LastStable(), h.Log.Start()
 	if committed {
 		p.aborted()
 	}
 	return logstore.Need{}
+}
+
+// warmings is how often a span is read ahead before it is sent as it is: under memory pressure its pages may be gone again each time.
+const warmings = 2
+
+// cool gives back the reference that a span kept while it was read ahead.
+func (p *fetchPart) cool() {
+	if p.warming {
+		p.warming = false
+		p.span.Release()
+	}
 }
 
 // aborted lists the aborted transactions that overlap what is returned.

@@ -251,6 +251,7 @@ func (f *fetch) add(route *Route, name string, id meta.ID, index int32, e *fetch
 	}
 	p := &f.parts[len(f.parts)-1]
 	p.name, p.id, p.entry, p.host, p.has, p.send = name, id, e, nil, false, 0
+	p.warming, p.warmed = false, 0
 	p.span.Len = 0
 	if e != nil {
 		p.offset, p.max, p.epoch, p.lastRead = e.offset, e.max, e.epoch, e.lastRead
