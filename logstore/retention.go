@@ -12,21 +12,30 @@ type doomed struct {
 	dueMs int64
 }
 
-// Retain does what time asks for: producers expire, old segments leave the log, files that were renamed long enough ago are removed, a due
-// flush is asked for. The blocking parts come as Work.
-func (l *Log) Retain(nowMs int64) {
+// Tick does what cannot wait for the next Retain: a due flush is asked for, and files that were renamed long enough ago are removed. The
+// blocking parts come as Work.
+func (l *Log) Tick(nowMs int64) {
 	l.nowMs = nowMs
 	l.write.recentSeg = nil
 	if l.usable() != nil {
 		return
 	}
-	l.producers.Expire(nowMs, l.opt.ProducerExpiry)
-	l.retainSegments(nowMs)
 	l.removeDoomed(nowMs)
-	l.maybeCompact(nowMs)
 	if l.opt.FlushMs > 0 && nowMs-l.write.flushedMs >= l.opt.FlushMs {
 		l.Flush()
 	}
+}
+
+// Retain does what log.retention.check.interval.ms is for, and what Tick does: producers expire, old segments leave the log, a dirty log is
+// compacted.
+func (l *Log) Retain(nowMs int64) {
+	l.Tick(nowMs)
+	if l.usable() != nil {
+		return
+	}
+	l.producers.Expire(nowMs, l.opt.ProducerExpiry)
+	l.retainSegments(nowMs)
+	l.maybeCompact(nowMs)
 }
 
 func (l *Log) retainSegments(nowMs int64) {

@@ -36,7 +36,8 @@ type Local struct {
 	codes   []int16 // scratch for counting errors
 	backend perf.Backend
 
-	retain reactor.Timer
+	retain   reactor.Timer
+	retainNs int64 // when retention is due, on the shard's clock
 }
 
 func localOf(s *reactor.Shard) *Local { return s.State.(*Local) }
@@ -62,18 +63,29 @@ func (l *Local) relaxPaused() {
 	l.set.SetGauge(perf.ConnectionsPaused, int64(len(kept)))
 }
 
-// logBeatMs is how often a log looks at its clock: flush.ms and delayed deletions are that exact.
+// logBeatMs is how often a log looks at its clock: flush.ms and delayed deletions are that exact. Retention and compaction keep to
+// log.retention.check.interval.ms, as operators expect: records from long ago live until the next check.
 const logBeatMs = 1000
 
 // armRetention starts the beat at which logs of this shard look for what is due.
 func (l *Local) armRetention() {
-	beat := func() int64 { return min(logBeatMs, l.broker.Options().RetentionCheckMs) * 1e6 }
+	interval := func() int64 { return l.broker.Options().RetentionCheckMs * 1e6 }
+	l.retainNs = l.shard.Now() + interval()
 	l.retain.Fire = func(*reactor.Shard) {
+		now := l.shard.Now()
+		due := now >= l.retainNs
+		if due {
+			l.retainNs = now + interval()
+		}
 		for _, h := range l.hosts {
-			h.Log.Retain(l.shard.WallMs())
+			if due {
+				h.Log.Retain(l.shard.WallMs())
+			} else {
+				h.Log.Tick(l.shard.WallMs())
+			}
 			l.touch(h)
 		}
-		l.shard.Arm(&l.retain, beat())
+		l.shard.Arm(&l.retain, min(logBeatMs*1e6, interval()))
 	}
-	l.shard.Arm(&l.retain, beat())
+	l.shard.Arm(&l.retain, min(logBeatMs*1e6, interval()))
 }
