@@ -13,7 +13,7 @@ func networkRows() []Row {
 		{Name: "num.io.threads", Kind: Int, Default: "8", Valid: atLeast(1), Update: ClusterWide, Doc: "Kafka's count of request threads. Pelton has one loop per shard; the value is accepted and reported."},
 		{Name: "queued.max.requests", Kind: Int, Default: "500", Valid: atLeast(1), Effect: Inert, Doc: "Requests that one connection's shard keeps waiting before it stops reading."},
 		{Name: "queued.max.request.bytes", Kind: Long, Default: "-1", Effect: Inert, Doc: "Bytes of requests waiting before reading stops. -1: by pelton.request.memory.bytes alone."},
-		{Name: "socket.send.buffer.bytes", Kind: Int, Default: "102400", Doc: "SO_SNDBUF of a connection, when set. Not set, or -1: the kernel sizes it."},
+		{Name: "socket.send.buffer.bytes", Kind: Int, Default: "102400", Doc: "SO_SNDBUF of a connection. -1: the kernel sizes it."},
 		{Name: "socket.receive.buffer.bytes", Kind: Int, Default: "102400", Doc: "SO_RCVBUF of a connection, when set. Not set, or -1: the kernel sizes it."},
 		{Name: "socket.request.max.bytes", Kind: Int, Default: "104857600", Valid: atLeast(1), Doc: "Largest request. A larger one closes its connection before anything is allocated."},
 		{Name: "socket.listen.backlog.size", Kind: Int, Default: "50", Valid: atLeast(1), Effect: Inert, Doc: "Connections that the kernel keeps waiting to be accepted."},

@@ -163,13 +163,11 @@ const (
 	frameTimeoutMs = 30_000
 )
 
-// socketOptions sets buffer sizes only where the configuration names them: Kafka's default of 100 KiB switches the kernel's own
-// sizing off and costs a fifth of the CPU of large produce requests (docs/adr/0018).
+// socketOptions applies Kafka's default for the send buffer, which keeps what sendfile queues inside the caches, but its default for the
+// receive buffer only where the configuration names it: that one switches the kernel's own sizing off for large requests (docs/adr/0018).
 func socketOptions(c *config.Broker) netpoll.SocketOptions {
-	o := netpoll.SocketOptions{BusyPollUs: c.Int("pelton.net.busy.poll.us"), Congestion: c.Str("pelton.net.congestion")}
-	if c.Given("socket.send.buffer.bytes") {
-		o.SendBuffer = max(0, c.Int("socket.send.buffer.bytes"))
-	}
+	o := netpoll.SocketOptions{BusyPollUs: c.Int("pelton.net.busy.poll.us"), Congestion: c.Str("pelton.net.congestion"),
+		SendBuffer: max(0, c.Int("socket.send.buffer.bytes"))}
 	if c.Given("socket.receive.buffer.bytes") {
 		o.RecvBuffer = max(0, c.Int("socket.receive.buffer.bytes"))
 	}
