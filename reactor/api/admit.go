@@ -21,8 +21,7 @@ func (s *Session) admit(r *Request, f netpoll.Frame, row *Row) bool {
 		return true
 	}
 	s.starvedOf = cost
-	s.held = append([]netpoll.Frame{f}, s.held...)
-	s.raise()
+	s.precede(f)
 	s.local.starved = append(s.local.starved, s)
 	s.local.countRequests(r.Key, -1, f.B) // it is counted when it comes again
 	return false

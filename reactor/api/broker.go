@@ -140,7 +140,7 @@ func (b *Broker) OnClose(s *reactor.Shard, c *netpoll.Conn, cause error) {
 func (b *Broker) OnFrame(_ *reactor.Shard, c *netpoll.Conn, f netpoll.Frame) {
 	s := c.User.(*Session)
 	if s.barrier > 0 || len(s.held) > 0 {
-		s.held = append(s.held, f)
+		s.hold(f)
 		return
 	}
 	b.onFrame(s, f)
@@ -197,6 +197,14 @@ func (b *Broker) onFrame(s *Session, f netpoll.Frame) {
 func (b *Broker) onSlow(s *Session, f netpoll.Frame, h wire.Header, body *wire.Reader, row *Row) {
 	r := &Request{Key: h.Key, Version: h.Version, Corr: h.Corr, ClientID: string(h.ClientID), Principal: "User:ANONYMOUS",
 		Remote: s.conn.Remote, session: s, home: s.local.shard, startNs: s.local.shard.Now()}
+	if row.Where == OnPool && s.inFlight > 0 {
+		// Kafka takes a connection's next request when the last is answered. What reads or changes more than one partition's log must look
+		// the same here: a topic is not deleted under a produce request that came before.
+		s.alone = true
+		s.precede(f)
+		s.local.countRequests(h.Key, -1, f.B) // it is counted when it comes again
+		return
+	}
 	if !authorize(s, row, "") {
 		f.Buf.Release()
 		s.conn.Close(errDenied)
@@ -229,6 +237,8 @@ func (b *Broker) onSlow(s *Session, f netpoll.Frame, h wire.Header, body *wire.R
 		row.Handle(b, r)
 		return
 	}
+	r.alone = true
+	s.raise()
 	if err := b.pool.Do(func() { row.Handle(b, r) }); err != nil {
 		s.conn.Close(err)
 	}

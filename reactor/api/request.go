@@ -34,6 +34,8 @@ type Request struct {
 	cost int64
 	// direct: the handler runs synchronously on the connection's shard.
 	direct bool
+	// alone: what the connection sent behind the request waits for its answer.
+	alone bool
 }
 
 // Session gives the connection's session to handlers that run on its shard.
@@ -75,6 +77,9 @@ func (r *Request) settle() {
 	l.observe(r.Key, l.shard.Now()-r.startNs)
 	l.countErrors(r.Key, r.failed)
 	r.session.settle(&r.slot)
+	if r.alone {
+		r.session.lower()
+	}
 }
 
 func (r *Request) send(s *Session) {

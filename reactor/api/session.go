@@ -40,11 +40,13 @@ type Session struct {
 	inFlight    int
 	// barrier > 0: frames wait in held until a request that must keep its order has passed.
 	barrier int
-	held    []netpoll.Frame
-	paused  bool
-	closed  bool
-	full    bool // paused for the number of its requests
-	listed  bool // in the shard's list of paused sessions
+	// alone: the first held frame waits until everything before it has been answered.
+	alone  bool
+	held   []netpoll.Frame
+	paused bool
+	closed bool
+	full   bool // paused for the number of its requests
+	listed bool // in the shard's list of paused sessions
 	// starvedOf is the memory that the first held frame waits for; prepaid is it, once it was had.
 	starvedOf, prepaid int64
 	// listener is the index of the listener that accepted the connection.
@@ -82,6 +84,10 @@ func (s *Session) settle(sl *slot) {
 		} else {
 			head.reply.send(s)
 		}
+	}
+	if s.alone && s.inFlight == 0 {
+		s.alone = false
+		s.lower()
 	}
 	if s.paused {
 		s.local.revisit(s)
@@ -127,13 +133,22 @@ func (s *Session) relax() bool {
 	return true
 }
 
-// raise makes the frames behind the current request wait.
-func (s *Session) raise() {
-	s.barrier++
+// raise makes the frames behind the current request wait. Reading stops with the first of them.
+func (s *Session) raise() { s.barrier++ }
+
+// hold keeps a frame that came behind a barrier.
+func (s *Session) hold(f netpoll.Frame) {
+	s.held = append(s.held, f)
 	if !s.paused {
 		s.paused = true
 		s.conn.Pause()
 	}
+}
+
+// precede puts a frame that was taken too early back in front of those that wait, behind a barrier of its own.
+func (s *Session) precede(f netpoll.Frame) {
+	s.held = append([]netpoll.Frame{f}, s.held...)
+	s.raise()
 }
 
 // lower lets the frames behind a barrier go on.
