@@ -13,6 +13,7 @@ type Builder struct {
 	brokers bool // next.Brokers is ours
 	topics  bool // next.Topics and next.ByID are ours
 	configs bool // next.BrokerConfigs is ours
+	quotas  bool // next.Quotas is ours
 	names   bool // TopicNames must be made anew
 	changed bool
 }

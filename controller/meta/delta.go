@@ -12,6 +12,7 @@ type Delta struct {
 	BrokersRemoved []*Broker
 	Controller     bool // id or epoch of the controller changed
 	BrokerConfigs  bool // any dynamic broker setting changed
+	Quotas         bool // any client quota changed
 }
 
 // TopicChange is one topic that stayed the same topic but changed.
@@ -30,6 +31,7 @@ func Diff(from, to *Image) Delta {
 	d.Controller = from.ControllerID != to.ControllerID || from.ControllerEpoch != to.ControllerEpoch
 	d.BrokerConfigs = !maps.Equal(from.DefaultBrokerConfig, to.DefaultBrokerConfig) ||
 		!maps.EqualFunc(from.BrokerConfigs, to.BrokerConfigs, maps.Equal[map[string]string, map[string]string])
+	d.Quotas = !from.sameQuotas(to)
 	d.topics()
 	for _, id := range to.BrokerIDs {
 		if old := from.Brokers[id]; old == nil || old.Epoch != to.Brokers[id].Epoch {
@@ -47,7 +49,7 @@ func Diff(from, to *Image) Delta {
 // Empty tells that nothing differs that a Delta names.
 func (d *Delta) Empty() bool {
 	return len(d.Added)+len(d.Removed)+len(d.Changed)+len(d.BrokersAdded)+len(d.BrokersRemoved) == 0 &&
-		!d.Controller && !d.BrokerConfigs
+		!d.Controller && !d.BrokerConfigs && !d.Quotas
 }
 
 func (d *Delta) topics() {

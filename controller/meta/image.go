@@ -14,6 +14,8 @@ type Image struct {
 	BrokerConfigs       map[int32]map[string]string
 	DefaultBrokerConfig map[string]string
 	BrokerIDs           []int32 // sorted
+	// Quotas are the client quotas that are set, as text.
+	Quotas map[QuotaEntity]map[string]string
 }
 
 // Topic returns a topic by name or nil.

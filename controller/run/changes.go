@@ -64,6 +64,8 @@ func (l *loop) applyChange(ctx context.Context, path string, data []byte) error 
 		return l.topicConfig(ctx, name, set)
 	case kind == "brokers":
 		return l.readBrokerConfig(ctx, name)
+	case kind == "users" || kind == "clients" || kind == "ips":
+		return l.quotaChanged(ctx, kind, name)
 	}
-	return nil // users, clients and ips: nobody here asks for them yet
+	return nil
 }

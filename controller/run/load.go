@@ -32,6 +32,9 @@ func (l *loop) load(ctx context.Context) error {
 	if err := l.loadBrokerConfigs(ctx); err != nil {
 		return err
 	}
+	if err := l.loadQuotas(ctx); err != nil {
+		return err
+	}
 	if err := l.skipChanges(ctx); err != nil {
 		return err
 	}

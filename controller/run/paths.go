@@ -16,6 +16,7 @@ const (
 	pathConfigChanges  = "/config/changes"
 	pathConfigTopics   = "/config/topics"
 	pathConfigBrokers  = "/config/brokers"
+	pathConfigUsers    = "/config/users"
 	pathProducerIDs    = "/latest_producer_id_block"
 	pathISRChanges     = "/isr_change_notification"
 	pathLogDirEvents   = "/log_dir_event_notification"
