@@ -21,7 +21,7 @@ CHECKED   := $(GO) test -tags invariants
 endif
 
 .PHONY: help build run test race release-test lint lint-full fuzz-smoke sim sim-soak bench bench-latency bench-rivals bench-compare \
-	gen gen-check cover cross ci interop interop-prepare differential zookeeper kill-loop test-giouring soak clean
+	gen gen-check cover cross ci interop interop-prepare differential zookeeper zk-kafka zk-kafka-short kill-loop test-giouring soak clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -120,6 +120,12 @@ zookeeper: build ## the broker and its controller on Apache ZooKeeper 3.9.5, and
 	internal/tools/with-zookeeper.sh bash -c '$(GO) test -count 1 ./zk/conformance && $(GO) test -count 1 ./controller/run ./zk/shell && \
 		PELTON_OVERRIDES="--override zookeeper.connect=$$PELTON_TEST_ZOOKEEPER/pelton --override broker.id=0 --override offsets.topic.replication.factor=1" \
 		internal/tools/with-broker.sh bash -c "cd internal/interop && $(GO) test -count 1 -run TestClientsGroups ./..."'
+
+zk-kafka: build ## Kafka 0.8.2.2, 2.2.2 and 3.9.1 (three brokers, one killed) on our coordination server, killed as well; znodes against Apache ZooKeeper's
+	$(GO) run ./internal/tools/estate $(ARGS)
+
+zk-kafka-short: build ## the same with 2.2.2 and one broker, on our server alone
+	$(GO) run ./internal/tools/estate -versions 2.2.2 -compare=false
 
 kill-loop: build ## ROUNDS (5) of kill -9 in the middle of producing; everything acknowledged must come back
 	internal/tools/kill-loop.sh $(ROUNDS)
