@@ -70,6 +70,9 @@ func (r *Reader) Long() int64 {
 	return int64(binary.BigEndian.Uint64(b))
 }
 
+// Bytes reads n bytes without copying; nil when there are fewer.
+func (r *Reader) Bytes(n int) []byte { return r.take(n) }
+
 // Bool reads one byte; only 1 is true, as in Java's DataInput any other non-zero byte is true too.
 func (r *Reader) Bool() bool {
 	b := r.take(1)

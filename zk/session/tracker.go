@@ -82,6 +82,17 @@ func (t *Tracker) Close(s *Session) {
 	t.leave(s)
 }
 
+// Reopen gives every session its whole timeout from nowMs on: whoever decides on their ends has begun anew.
+func (t *Tracker) Reopen(nowMs int64) {
+	for _, s := range t.sessions {
+		if s.Closing {
+			s.Closing, s.bucket = false, 0 // it was in no bucket any more
+		}
+		t.Touch(s, nowMs)
+	}
+	t.next = max(t.next, t.round(nowMs))
+}
+
 // Remove forgets a session.
 func (t *Tracker) Remove(id int64) {
 	if s := t.sessions[id]; s != nil {

@@ -97,6 +97,16 @@ func (p *Prep) undo(zxid int64) {
 	}
 }
 
+// Refuse turns x into an error transaction, for reasons that no node's state decides on.
+func Refuse(x *Txn, code jute.Code) { refuse(x, code) }
+
+// Parses says whether a write can be parsed: what cannot takes no place in the order. A multi always takes one.
+func Parses(op int32, body []byte) bool {
+	r := jute.NewReader(body)
+	var w write
+	return op == jute.OpMulti || w.parse(op, &r) == nil
+}
+
 // refuse turns x into an error transaction.
 func refuse(x *Txn, code jute.Code) {
 	*x = Txn{Session: x.Session, Cxid: x.Cxid, Zxid: x.Zxid, TimeMs: x.TimeMs, Op: jute.OpError, Err: code}

@@ -40,6 +40,10 @@ type Log struct {
 	durable int64
 	err     error
 	zeros   []byte
+	lazy    bool // writes are not made durable one by one: another log holds the transactions until Sync
+	sync    bool // make everything written so far durable with the next operation
+	syncing bool // the operation in flight does
+	written int64
 
 	// Writes and Records count chains and the transactions in them.
 	Writes, Records, Bytes uint64
@@ -53,6 +57,22 @@ func OpenLog(fs disk.FS, d disk.Disk, dir string, last int64) (*Log, error) {
 	l := &Log{fs: fs, disk: d, dir: dir, last: last, durable: last, zeros: make([]byte, padTo)}
 	l.op.Owner = l
 	return l, nil
+}
+
+// Lazy makes the log the copy of another one that is durable already: its writes are not synced but by Sync and by
+// the beginning of a new file.
+func (l *Log) Lazy() { l.lazy = true }
+
+// Sync asks for everything appended so far to become durable; Durable tells when it is.
+func (l *Log) Sync() { l.sync = true }
+
+// Reset goes on behind a snapshot that came from elsewhere. Nothing may be in flight.
+func (l *Log) Reset(last int64) {
+	if l.busy {
+		invariant.Broken("txnlog: reset with a write in flight")
+	}
+	l.building = l.building[:0]
+	l.last, l.written, l.durable, l.roll = last, last, last, true
 }
 
 // Durable is the zxid up to which everything is on disk.
@@ -75,14 +95,26 @@ func (l *Log) Append(t *tree.Txn) {
 	if len(l.building) == 0 {
 		l.first = t.Zxid
 	}
-	l.building = appendRecord(l.building, t, l.first)
+	chain := l.first
+	if l.lazy {
+		chain = l.durable + 1 // all that is promised to be on disk below this record
+	}
+	l.building = appendRecord(l.building, t, chain)
 	l.last = t.Zxid
 	l.Records++
 }
 
 // Turn hands what waits to the disk, unless a write is in flight.
 func (l *Log) Turn() {
-	if l.busy || len(l.building) == 0 || l.err != nil {
+	if l.busy || l.err != nil || len(l.building) == 0 && !l.syncNow() {
+		return
+	}
+	l.syncing = !l.lazy || l.sync
+	l.sync = false
+	if len(l.building) == 0 {
+		l.op.Kind, l.op.File, l.op.Bufs, l.op.Durable = disk.Sync, l.f, nil, false
+		l.target, l.busy = l.last, true
+		l.disk.Submit(&l.op)
 		return
 	}
 	if l.f == nil || l.roll || l.pos > rollBytes {
@@ -101,12 +133,25 @@ func (l *Log) Turn() {
 		l.bufs[1] = l.zeros[:l.grown-end]
 		l.op.Bufs = l.bufs[:2]
 	}
-	l.op.Kind, l.op.File, l.op.Off, l.op.Durable = disk.Write, l.f, l.pos, true
+	l.op.Kind, l.op.File, l.op.Off, l.op.Durable = disk.Write, l.f, l.pos, l.syncing
 	l.pos += n
 	l.busy = true
 	l.Writes++
 	l.Bytes += uint64(n)
 	l.disk.Submit(&l.op)
+}
+
+// syncNow is true when a sync is asked for that no write will bring along.
+func (l *Log) syncNow() bool {
+	if !l.sync {
+		return false
+	}
+	if l.f == nil || l.durable == l.last {
+		l.sync = false
+		l.durable = l.last
+		return false
+	}
+	return true
 }
 
 // OnDisk takes the completion of the write in flight.
@@ -119,7 +164,10 @@ func (l *Log) OnDisk(op *disk.Op) {
 		l.err = op.Err
 		return
 	}
-	l.durable = l.target
+	l.written = l.target
+	if l.syncing {
+		l.durable = l.target
+	}
 	if cap(l.writing) > 8<<20 {
 		l.writing = nil
 	}
@@ -142,6 +190,11 @@ func (l *Log) begin(zxid int64) error {
 		return err
 	}
 	if l.f != nil {
+		if l.lazy {
+			if err := l.f.Sync(); err != nil {
+				return err
+			}
+		}
 		if err := l.f.Close(); err != nil {
 			return err
 		}

@@ -1,0 +1,84 @@
+package ensemble
+
+import (
+	"maps"
+	"slices"
+
+	"go.etcd.io/raft/v3"
+	"go.etcd.io/raft/v3/tracker"
+
+	"github.com/pelton-broker/pelton/zk/jute"
+)
+
+// lag is how long a member has not confirmed what the leader had when it began to look.
+type lag struct {
+	index   uint64
+	sinceMs int64
+}
+
+// lagTimers sends a member's clients away when it does not keep up within syncLimit: what it shows is too old then.
+func (c *Core) lagTimers() {
+	last := c.lastIndex()
+	c.raft.WithProgress(func(id uint64, _ raft.ProgressType, pr tracker.Progress) {
+		if id == c.o.ID {
+			return
+		}
+		l := c.lags[id]
+		if l == nil || pr.Match >= l.index {
+			c.lags[id] = &lag{index: last, sinceMs: c.nowMs}
+			return
+		}
+		if c.nowMs-l.sinceMs > c.o.SyncLimitMs {
+			l.sinceMs = c.nowMs
+			c.log.Warn("zk ensemble: a member does not keep up within syncLimit", "member", id, "entries", last-pr.Match)
+			c.send(id, jute.AppendLong([]byte{kindDrop}, int64(c.term)))
+		}
+	})
+}
+
+// onDrop is the leader's word that this member is too far behind: it stops serving until it has caught up.
+func (c *Core) onDrop(from uint64, r *jute.Reader) {
+	if term := r.Long(); r.Err() != nil || from != c.lead || uint64(term) != c.term || c.leading {
+		return
+	}
+	c.lost()
+	c.setServing(false)
+	c.join()
+}
+
+// syncedWithin is how many entries a follower may be behind and count as synced: what a busy leader has under way.
+const syncedWithin = 4096
+
+// Synced is how many followers and observers have confirmed nearly everything.
+func (c *Core) Synced() (followers, observers, synced int) {
+	if !c.leading {
+		return 0, 0, 0
+	}
+	last := c.lastIndex()
+	c.raft.WithProgress(func(id uint64, kind raft.ProgressType, pr tracker.Progress) {
+		if id == c.o.ID || !pr.RecentActive {
+			return
+		}
+		if kind == raft.ProgressTypeLearner {
+			observers++
+			return
+		}
+		followers++
+		if pr.Match+syncedWithin >= last {
+			synced++
+		}
+	})
+	return followers, observers, synced
+}
+
+// members lists the other members in order.
+func (c *Core) members() []uint64 {
+	set := map[uint64]struct{}{}
+	for _, list := range [][]uint64{c.conf.GetVoters(), c.conf.GetVotersOutgoing(), c.conf.GetLearners(), c.conf.GetLearnersNext()} {
+		for _, id := range list {
+			set[id] = struct{}{}
+		}
+	}
+	delete(set, c.o.ID)
+	return slices.Sorted(maps.Keys(set))
+}

@@ -1,0 +1,180 @@
+package ensemble
+
+import (
+	"go.etcd.io/raft/v3"
+	pb "go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/pelton-broker/pelton/internal/invariant"
+	"github.com/pelton-broker/pelton/zk/jute"
+	"github.com/pelton-broker/pelton/zk/session"
+	"github.com/pelton-broker/pelton/zk/tree"
+	"github.com/pelton-broker/pelton/zk/txnlog"
+)
+
+// outflow is the leader's state on its way to a member: a fuzzy snapshot in pieces, a few of them unconfirmed at a time.
+type outflow struct {
+	to     uint64
+	id     int64
+	index  uint64
+	head   []byte
+	snap   *txnlog.Snapshot
+	sent   int64
+	acked  int64
+	done   bool
+	atTick int64 // of the last sign of life
+}
+
+// inflow is a state that comes.
+type inflow struct {
+	from   uint64
+	id     int64
+	n      int64
+	bytes  int
+	base   Base
+	msg    *pb.Message
+	pieces [][]byte
+	tree   *tree.Tree
+	open   map[int64]int32
+}
+
+const (
+	pieceBytes   = 128 << 10
+	piecesAhead  = 8
+	maxInflowLen = 16 << 30
+)
+
+// beginOutflow starts to send the state that raft's message stands for. The walk begins later than raft's choice
+// of the index; the entries in between are applied again by the receiver, as those of a fuzzy snapshot file are.
+func (c *Core) beginOutflow(m *pb.Message) {
+	to := m.GetTo()
+	c.streams++
+	head, err := proto.Marshal(m)
+	if err != nil {
+		invariant.Broken("zk/ensemble: a message cannot be encoded", err)
+	}
+	f := &outflow{to: to, id: c.o.Nonce + c.streams, index: m.GetSnapshot().GetMetadata().GetIndex(), atTick: c.ticks,
+		head: jute.AppendBuffer(jute.AppendLong(nil, c.snapZxid), head), snap: txnlog.BeginSnapshot(c.Tree, c.Sessions.Timeouts())}
+	c.log.Info("zk ensemble: the state is sent to a member that is too far behind", "member", to, "zxid", c.snapZxid)
+	c.outflows[to] = f
+	c.pushPieces(f)
+}
+
+func (c *Core) pushPieces(f *outflow) {
+	for !f.done && f.sent < f.acked+piecesAhead {
+		f.sent++
+		b := jute.AppendLong(jute.AppendLong([]byte{kindPiece}, f.id), f.sent)
+		piece, done := f.snap.Piece(nil, pieceBytes)
+		f.done = done
+		b = jute.AppendBool(b, done)
+		if f.sent == 1 {
+			b = append(b, f.head...)
+		}
+		c.send(f.to, append(b, piece...))
+	}
+}
+
+func (c *Core) onPieceAck(from uint64, r *jute.Reader) {
+	id, n := r.Long(), r.Long()
+	f := c.outflows[from]
+	if r.Err() != nil || f == nil || f.id != id {
+		return
+	}
+	f.acked, f.atTick = max(f.acked, n), c.ticks
+	if f.done && f.acked == f.sent {
+		c.endOutflow(from, true)
+		return
+	}
+	c.pushPieces(f)
+}
+
+func (c *Core) endOutflow(to uint64, ok bool) {
+	if c.outflows[to] == nil {
+		return
+	}
+	delete(c.outflows, to)
+	status := raft.SnapshotFinish
+	if !ok {
+		status = raft.SnapshotFailure
+	}
+	c.raft.ReportSnapshot(to, status)
+}
+
+func (c *Core) endOutflows() { clear(c.outflows) }
+
+func (c *Core) outflowTimers() {
+	for _, to := range c.members() {
+		if f := c.outflows[to]; f != nil && (c.ticks-f.atTick)*c.o.TickMs > c.o.SyncLimitMs {
+			c.endOutflow(to, false)
+		}
+	}
+}
+
+// onPiece takes a piece. The last one makes the state whole: raft decides whether it is wanted.
+func (c *Core) onPiece(from uint64, r *jute.Reader) {
+	id, n, last := r.Long(), r.Long(), r.Bool()
+	if r.Err() != nil {
+		return
+	}
+	if n == 1 {
+		f := &inflow{from: from, id: id, msg: &pb.Message{}}
+		f.base.Zxid = r.Long()
+		if err := proto.Unmarshal(r.Buffer(), f.msg); err != nil || r.Err() != nil || f.msg.GetFrom() != from || f.msg.GetTo() != c.o.ID || f.msg.GetType() != pb.MsgSnap {
+			return
+		}
+		meta := f.msg.GetSnapshot().GetMetadata()
+		f.base.Index, f.base.Term, f.base.Conf = meta.GetIndex(), meta.GetTerm(), meta.GetConfState()
+		c.inflow = f
+	}
+	f := c.inflow
+	if f == nil || f.from != from || f.id != id || n != f.n+1 {
+		return
+	}
+	f.n = n
+	f.bytes += len(r.Rest())
+	if f.bytes > maxInflowLen {
+		c.inflow = nil
+		return
+	}
+	f.pieces = append(f.pieces, append([]byte(nil), r.Rest()...))
+	c.send(from, jute.AppendLong(jute.AppendLong([]byte{kindPieceAck}, id), n))
+	if last {
+		c.inflow = nil
+		c.received(f)
+	}
+}
+
+func (c *Core) received(f *inflow) {
+	t, open, err := txnlog.ParsePieces(f.pieces)
+	if err != nil {
+		c.log.Warn("zk ensemble: the leader's state cannot be read", "err", err)
+		return
+	}
+	t.Zxid, t.Extended = f.base.Zxid, c.Tree.Extended
+	f.tree, f.open = t, open
+	if f.base.Index <= c.applied {
+		return
+	}
+	clear(c.installed)
+	c.installed[f.base.Index] = f
+	c.step(f.msg)
+}
+
+// install puts the state in place, once it is on disk.
+func (c *Core) install(index uint64) {
+	f := c.installed[index]
+	delete(c.installed, index)
+	c.Tree, c.conf, c.applied = f.tree, f.base.Conf, f.base.Index
+	c.unstable = f.base.Index
+	c.Sessions = session.NewTracker(c.o.SessionTickMs, c.nowMs)
+	for id, timeout := range f.open {
+		c.Sessions.Add(id, timeout, c.nowMs)
+	}
+	c.Tree.EnsureConfig()
+	c.readBook()
+	c.log.Info("zk ensemble: the leader's state is taken over", "zxid", c.Tree.Zxid)
+	c.setServing(false)
+	c.lost()
+	c.sink.Replaced()
+	c.join()
+}
