@@ -76,7 +76,7 @@ func zkServerCommand(std streams) *cobra.Command {
 	var file, format, level string
 	c := &cobra.Command{
 		Use:     "server --config zoo.cfg | zoo.cfg",
-		Short:   "Run a standalone coordination server from ZooKeeper's own file",
+		Short:   "Run a coordination server, alone or in an ensemble, from ZooKeeper's own file",
 		Example: "  pelton zk server --config /etc/zookeeper/zoo.cfg",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -120,8 +120,13 @@ func serveZk(ctx context.Context, std streams, file string, log *slog.Logger) er
 	for _, k := range unknown {
 		log.Warn("configuration", "key", k, "text", "is read and has no effect in this version")
 	}
-	if id, err := os.ReadFile(filepath.Join(o.DataDir, "myid")); err == nil {
-		o.ServerID, _ = strconv.Atoi(strings.TrimSpace(string(id)))
+	if o.Ensemble, err = zooEnsemble(keys, file, &o); err != nil {
+		return fmt.Errorf("--config %s: %w", file, err)
+	}
+	if o.Ensemble == nil {
+		if id, err := os.ReadFile(filepath.Join(o.DataDir, "myid")); err == nil {
+			o.ServerID, _ = strconv.Atoi(strings.TrimSpace(string(id)))
+		}
 	}
 	fatal := make(chan error, 1)
 	o.FS, o.Clock, o.Log = disk.OS(), clock.NewReal(), log
@@ -183,8 +188,8 @@ func zooOptions(keys map[string]string) (o server.Options, unknown []string, err
 			o.SkipACL = value == "yes"
 		case name == "extendedTypesEnabled":
 			o.ExtendedTypes = value == "true"
-		case strings.HasPrefix(name, "server."):
-			return o, nil, fmt.Errorf("%s: ensembles are not served yet; take the server lines out for a standalone server", key)
+		case strings.HasPrefix(name, "server.") || ensembleKey(name):
+			// read by zooEnsemble
 		case name == "secureClientPort":
 			return o, nil, fmt.Errorf("%s: TLS is not served yet", key)
 		default:
@@ -192,9 +197,11 @@ func zooOptions(keys map[string]string) (o server.Options, unknown []string, err
 		}
 	}
 	sort.Strings(unknown)
-	if o.DataDir == "" || port == "" {
+	if o.DataDir == "" || port == "" && !hasServers(keys) {
 		return o, nil, fmt.Errorf("dataDir and clientPort must be set")
 	}
-	o.ClientAddr = net.JoinHostPort(host, port)
+	if port != "" {
+		o.ClientAddr = net.JoinHostPort(host, port)
+	}
 	return o, unknown, nil
 }

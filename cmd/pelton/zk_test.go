@@ -7,18 +7,17 @@ import (
 
 func TestZooCfgIsRead(t *testing.T) {
 	o, unknown, err := zooOptions(map[string]string{"dataDir": "/d", "clientPort": "0", "clientPortAddress": "127.0.0.1", "tickTime": "500", "maxClientCnxns": "0",
-		"4lw.commands.whitelist": "*", "zookeeper.snapCount": "7", "initLimit": "5", "skipACL": "yes"})
+		"4lw.commands.whitelist": "*", "zookeeper.snapCount": "7", "unheardOf": "5", "skipACL": "yes"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if o.ClientAddr != "127.0.0.1:0" || o.TickTimeMs != 500 || o.MaxClientCnxns != -1 || o.FourLetterWhitelist != "*" || o.SnapCount != 7 || !o.SkipACL {
 		t.Errorf("%+v", o)
 	}
-	if len(unknown) != 1 || unknown[0] != "initLimit" {
+	if len(unknown) != 1 || unknown[0] != "unheardOf" {
 		t.Errorf("unknown %v", unknown)
 	}
 	for name, c := range map[string]struct{ key, value, want string }{
-		"ensemble": {"server.1", "a:1:2", "ensembles"},
 		"number":   {"tickTime", "soon", "whole number"},
 		"tls":      {"secureClientPort", "1", "TLS"},
 	} {

@@ -60,6 +60,8 @@ func arrows() []arrow {
 		{"zk/jute", nil},
 		{"zk/client", append([]string{"zk/jute"}, base...)},
 		{"zk/shell", append([]string{"zk/client", "zk/jute"}, base...)},
+		// The member of an ensemble knows no client: zk/server drives it.
+		{"zk/ensemble", append([]string{"zk/jute", "zk/tree", "zk/session", "zk/txnlog", "internal/disk"}, base...)},
 		// Named exception: stands on netpoll, so that there is one network layer.
 		{"zk/...", append([]string{"zk/...", "netpoll", "internal/arena", "internal/disk"}, base...)},
 	}

@@ -247,7 +247,7 @@ func (c *Core) observe() {
 	clear(c.unborn)
 	c.Sessions.Reopen(c.nowMs)
 	if was != c.lead {
-		c.log.Info("zk ensemble leader", "leader", c.lead, "epoch", int64(c.term)-1, "me", c.o.ID)
+		c.log.Info("zk ensemble leader", "leader", int64(c.lead)-1, "epoch", int64(c.term)-1, "me", int64(c.o.ID)-1)
 	}
 	c.lost()
 	c.setServing(false)

@@ -61,6 +61,11 @@ func Open(cfg Config, fs disk.FS, snapDir, dataLogDir string, rec *txnlog.Recove
 	if m.links, err = newLinks(raftID(cfg.MyID), net.JoinHostPort(host, strconv.Itoa(cfg.Me().Peer)), cfg.Key, stall, random, log); err != nil {
 		return nil, fmt.Errorf("zk/ensemble: peer port: %w", err)
 	}
+	peers := map[uint64]string{}
+	for _, s := range cfg.Servers {
+		peers[raftID(s.ID)] = s.PeerAddr()
+	}
+	m.links.SetPeers(peers)
 	return m, nil
 }
 

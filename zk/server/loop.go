@@ -26,6 +26,7 @@ type loop struct {
 	tree     *tree.Tree
 	prep     *tree.Prep
 	prop     Proposer
+	ens      *together // nil when the server is alone
 	sessions *session.Tracker
 	// ordered are the transactions proposed and not yet applied, oldest first.
 	ordered []proposal
@@ -86,7 +87,9 @@ func newLoop(s *Server, rec *txnlog.Recovered, secret []byte, snapDir, logDir st
 	l.disk = d
 	log, err := txnlog.OpenLog(s.o.FS, d, logDir, rec.Zxid)
 	if err == nil {
-		l.prop = newSolo(log, rec.Zxid)
+		if s.member == nil {
+			l.prop = newSolo(log, rec.Zxid)
+		}
 		l.net, err = netpoll.NewNet(netpoll.Options{Sniff: true, MaxFrame: int32(s.o.JuteMaxBuffer), MaxOut: outMax, Limiter: s.limiter, FrameNs: connectWithinNs}, l.arena, l)
 	}
 	if err == nil && d.WakeFD() >= 0 {
@@ -95,6 +98,12 @@ func newLoop(s *Server, rec *txnlog.Recovered, secret []byte, snapDir, logDir st
 	if err != nil {
 		d.Close()
 		return nil, err
+	}
+	if s.member != nil {
+		if err := l.joinEnsemble(s.member, rec, log); err != nil {
+			d.Close()
+			return nil, err
+		}
 	}
 	s.mail.mu.Lock()
 	s.mail.wake = l.net.Wake
@@ -140,9 +149,13 @@ func (l *loop) turn() error {
 	}
 	l.timers()
 	l.reap()
-	l.prop.Turn()
-	l.disk.Flush()
-	l.reap()
+	if l.ens != nil {
+		l.ens.turn()
+	} else {
+		l.prop.Turn()
+		l.disk.Flush()
+		l.reap()
+	}
 	l.snapshotTurn()
 	l.net.FlushOut()
 	return l.prop.Err()
@@ -154,6 +167,9 @@ func (l *loop) sleepNs() int64 {
 		return l.snap.sleepNs()
 	}
 	until := min(l.sessions.NextMs(), l.containerMs)
+	if l.ens != nil {
+		until = l.ens.member.NextMs()
+	}
 	if len(l.peers) > 0 {
 		until = min(until, l.sweepMs)
 	}
@@ -161,13 +177,14 @@ func (l *loop) sleepNs() int64 {
 }
 
 func (l *loop) timers() {
-	if l.nowMs >= l.sessions.NextMs() {
+	alone := l.ens == nil // else sessions and containers are the leader's
+	if alone && l.nowMs >= l.sessions.NextMs() {
 		l.due = l.sessions.Due(l.nowMs, l.due[:0])
 		for _, s := range l.due {
 			l.expire(s)
 		}
 	}
-	if l.nowMs >= l.containerMs {
+	if alone && l.nowMs >= l.containerMs {
 		l.containerMs = l.nowMs + containerEveryMs
 		l.sweepContainers()
 	}
@@ -179,10 +196,7 @@ func (l *loop) timers() {
 
 // reap takes completions and applies what has become final.
 func (l *loop) reap() {
-	l.reaped = l.disk.Reap(l.reaped[:0])
-	for _, op := range l.reaped {
-		l.prop.OnDisk(op)
-	}
+	l.reapMember()
 	if l.prop.Err() != nil {
 		return
 	}
@@ -225,7 +239,7 @@ func (l *loop) apply(p proposal) {
 		l.sessionClosed(x.Session, p.from)
 	}
 	if p.from != nil {
-		p.from.applied(x, &l.result)
+		p.from.applied(x, &l.result, x.Zxid)
 	}
 }
 
@@ -244,6 +258,9 @@ func (l *loop) sweepContainers() {
 func (l *loop) shut() error {
 	for _, fn := range l.srv.mail.close() {
 		fn(l)
+	}
+	if l.ens != nil {
+		l.drainMember()
 	}
 	for l.prop.Err() == nil && l.prop.Final() < l.prop.NextZxid()-1 {
 		l.prop.Turn()
@@ -264,6 +281,17 @@ func (l *loop) shut() error {
 	err := l.prop.Close()
 	l.arena.Close()
 	return err
+}
+
+// drainMember waits for what is on its way to the disk; the other members go on without this one.
+func (l *loop) drainMember() {
+	for l.disk.InFlight() > 0 {
+		l.disk.Flush()
+		if !l.reapMember() && l.net.Wait(shutPollNs) != nil {
+			return
+		}
+		l.disk.ResetWake()
+	}
 }
 
 // shutPollNs bounds one wait for the last write at the end.

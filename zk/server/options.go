@@ -7,6 +7,7 @@ import (
 
 	"github.com/pelton-broker/pelton/internal/clock"
 	"github.com/pelton-broker/pelton/internal/disk"
+	"github.com/pelton-broker/pelton/zk/ensemble"
 )
 
 // Options are ZooKeeper's settings under its names. Zero fields get ZooKeeper's defaults.
@@ -36,6 +37,9 @@ type Options struct {
 	SkipACL       bool // skipACL=yes
 	ServerID      int  // myid, in session ids
 
+	// Ensemble makes the server a member of one; nil when it is alone.
+	Ensemble *ensemble.Config
+
 	FS    disk.FS
 	Clock clock.Clock
 	Log   *slog.Logger
@@ -47,11 +51,12 @@ type Options struct {
 }
 
 const (
-	defaultTickMs    = 2000
-	defaultSnapCount = 100_000
-	defaultCnxns     = 60
-	defaultMaxBuffer = 1048575
-	defaultRetain    = 3
+	// DefaultTickTimeMs is tickTime when zoo.cfg says nothing of it.
+	DefaultTickTimeMs = 2000
+	defaultSnapCount  = 100_000
+	defaultCnxns      = 60
+	defaultMaxBuffer  = 1048575
+	defaultRetain     = 3
 )
 
 func (o *Options) setDefaults() {
@@ -60,7 +65,7 @@ func (o *Options) setDefaults() {
 			*v = def
 		}
 	}
-	pick(&o.TickTimeMs, defaultTickMs)
+	pick(&o.TickTimeMs, DefaultTickTimeMs)
 	pick(&o.MinSessionTimeoutMs, 2*o.TickTimeMs)
 	pick(&o.MaxSessionTimeoutMs, 20*o.TickTimeMs)
 	pick(&o.SnapCount, defaultSnapCount)

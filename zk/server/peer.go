@@ -49,7 +49,8 @@ type peer struct {
 
 // waiting is a request that cannot be answered yet.
 type waiting struct {
-	zxid  int64 // of a write; 0 else
+	// key is what answers it: the zxid of a write, in an ensemble the member's number for it or for a sync; 0 for what waits only for its turn.
+	key   int64
 	xid   int32
 	op    int32
 	code  jute.Code     // the answer to a write that could not be parsed
@@ -103,6 +104,11 @@ func (l *loop) OnFrame(c *netpoll.Conn, f netpoll.Frame) {
 	p := c.User.(*peer)
 	p.stats.received++
 	l.stats.received++
+	if l.ens != nil && !l.ens.serving {
+		p.c.Close(errNoLeader)
+		f.Buf.Release()
+		return
+	}
 	switch p.state {
 	case ending:
 	case fresh:
@@ -128,6 +134,7 @@ func (p *peer) push(w waiting) {
 }
 
 func (p *peer) pop() waiting {
+	l := p.l.ens
 	w := p.queue[p.head]
 	p.queue[p.head] = waiting{}
 	p.head++
@@ -138,22 +145,25 @@ func (p *peer) pop() waiting {
 		p.queue = append(p.queue[:0], p.queue[p.head:]...)
 		p.head = 0
 	}
-	if p.c.Paused() && p.state != ending && len(p.queue)-p.head <= queueMax/2 {
+	if p.c.Paused() && p.state != ending && (l == nil || l.serving) && len(p.queue)-p.head <= queueMax/2 {
 		p.c.Resume()
 	}
 	return w
 }
 
 // applied answers the write that is first in the queue, and the reads that waited for it.
-func (p *peer) applied(x *tree.Txn, res *tree.Result) {
+func (p *peer) applied(x *tree.Txn, res *tree.Result, key int64) {
 	if !p.waits() {
 		return // the connection is gone
 	}
 	w := p.pop()
-	if w.zxid != x.Zxid {
-		invariant.Broken("zk/server: answers out of order", w.zxid, x.Zxid)
+	if w.key != key {
+		invariant.Broken("zk/server: answers out of order", w.key, key)
 	}
 	if w.op == jute.OpCreateSession {
+		if s := p.l.sessions.Get(x.Session); s != nil {
+			p.sess, s.Owner = s, p
+		}
 		p.l.sessionOpened(p)
 	} else {
 		p.l.answerWrite(p, &w, x, res)
@@ -162,7 +172,7 @@ func (p *peer) applied(x *tree.Txn, res *tree.Result) {
 }
 
 func (p *peer) drain() {
-	for p.waits() && p.queue[p.head].zxid == 0 {
+	for p.waits() && p.queue[p.head].key == 0 {
 		w := p.pop()
 		switch {
 		case p.c.Closed():

@@ -15,6 +15,9 @@ func (l *loop) request(p *peer, f netpoll.Frame) (kept bool) {
 		return false
 	}
 	l.sessions.Touch(p.sess, l.nowMs)
+	if l.ens != nil {
+		l.ens.member.Touch(p.sess.ID)
+	}
 	switch op {
 	case jute.OpCreate, jute.OpCreate2, jute.OpCreateContainer, jute.OpCreateTTL, jute.OpDelete, jute.OpSetData, jute.OpSetACL,
 		jute.OpMulti, jute.OpReconfig, jute.OpDeleteContainer:
@@ -26,6 +29,12 @@ func (l *loop) request(p *peer, f netpoll.Frame) (kept bool) {
 	case jute.OpPing, jute.OpExists, jute.OpGetData, jute.OpGetACL, jute.OpGetChildren, jute.OpGetChildren2, jute.OpSync, jute.OpSetWatches,
 		jute.OpSetWatches2, jute.OpCheckWatches, jute.OpRemoveWatches, jute.OpGetEphemerals, jute.OpGetAllChildrenNumber,
 		jute.OpMultiRead, jute.OpAddWatch, jute.OpWhoAmI:
+		if l.ens != nil && op == jute.OpSync {
+			id := l.ens.member.Sync()
+			l.ens.syncs[id] = p
+			p.push(waiting{key: -id, xid: xid, op: op, frame: f, body: r.Rest()})
+			return true
+		}
 		if p.waits() {
 			p.push(waiting{xid: xid, op: op, frame: f, body: r.Rest()})
 			return true
@@ -45,6 +54,10 @@ func (l *loop) unknown(p *peer, xid int32) {
 
 // write checks a write and gives it its place in the order.
 func (l *loop) write(p *peer, xid, op int32, r *jute.Reader) {
+	if l.ens != nil {
+		l.ens.write(p, xid, op, r.Rest())
+		return
+	}
 	x := l.newTxn(p.caller.Session, xid)
 	if err := l.prep.Request(op, r, p.who(), x); err != nil {
 		// What cannot be parsed takes no place in the order, but its answer waits for its turn.
@@ -55,7 +68,7 @@ func (l *loop) write(p *peer, xid, op int32, r *jute.Reader) {
 		l.replyCode(p, xid, jute.MarshallingError, l.nowMs)
 		return
 	}
-	p.push(waiting{zxid: x.Zxid, xid: xid, op: op})
+	p.push(waiting{key: x.Zxid, xid: xid, op: op})
 	l.propose(x, p)
 }
 
@@ -76,6 +89,8 @@ func (l *loop) answerWrite(p *peer, w *waiting, x *tree.Txn, res *tree.Result) {
 			b = jute.AppendStat(b, &res.Stat)
 		case jute.OpMulti:
 			b = appendMulti(b, res.Sub)
+		case jute.OpReconfig:
+			b = jute.AppendStat(jute.AppendBuffer(b, x.Data), &res.Stat)
 		}
 	}
 	l.send(p, b)

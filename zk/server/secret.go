@@ -18,6 +18,9 @@ const secretSize = 32
 
 // loadSecret reads the key, or makes it at the first start. It outlives restarts, as sessions do.
 func loadSecret(o Options) ([]byte, error) {
+	if o.Ensemble != nil {
+		return o.Ensemble.SessionSecret(), nil
+	}
 	path := o.DataDir + "/" + txnlog.Sub + "/session.key"
 	b, err := o.FS.ReadFile(path)
 	if err == nil && len(b) == secretSize {

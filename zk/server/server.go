@@ -11,6 +11,7 @@ import (
 	"github.com/pelton-broker/pelton/internal/disk"
 	"github.com/pelton-broker/pelton/internal/task"
 	"github.com/pelton-broker/pelton/netpoll"
+	"github.com/pelton-broker/pelton/zk/ensemble"
 	"github.com/pelton-broker/pelton/zk/txnlog"
 )
 
@@ -27,6 +28,7 @@ type Server struct {
 		err error
 	}
 	unlock func() error
+	member *ensemble.Member // nil when the server is alone
 }
 
 // mailbox carries closures from other goroutines to the loop: new sockets, finished snapshots, the stop.
@@ -89,7 +91,13 @@ func Start(o Options) (*Server, error) {
 	}
 	s := &Server{o: o, group: task.NewGroup(), done: make(chan struct{}), unlock: lock.Close}
 	s.limiter = netpoll.NewLimiter(o.MaxCnxns, o.MaxClientCnxns, nil)
+	if o.Ensemble != nil {
+		if s.member, err = ensemble.Open(*o.Ensemble, o.FS, snapDir, o.DataLogDir, rec, o.Random, o.Log); err != nil {
+			return nil, errors.Join(err, lock.Close())
+		}
+	}
 	if s.listener, err = netpoll.Listen(o.ClientAddr, netpoll.ListenOptions{Limiter: s.limiter}); err != nil {
+		s.abandon()
 		return nil, errors.Join(err, lock.Close())
 	}
 	started := make(chan error, 1)
@@ -105,6 +113,7 @@ func Start(o Options) (*Server, error) {
 	})
 	if err := <-started; err != nil {
 		s.listener.Close()
+		s.abandon()
 		s.group.Stop()
 		return nil, errors.Join(err, lock.Close())
 	}
@@ -113,6 +122,13 @@ func Start(o Options) (*Server, error) {
 		o.Log.Info("zk log ends in a torn write that nobody was answered for", "dir", torn)
 	}
 	return s, nil
+}
+
+// abandon ends the member of a server that does not come up.
+func (s *Server) abandon() {
+	if s.member != nil {
+		s.member.Abandon()
+	}
 }
 
 // fail keeps the first error and tells the owner.

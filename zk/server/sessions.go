@@ -1,6 +1,7 @@
 package server
 
 import (
+	"github.com/pelton-broker/pelton/zk/ensemble"
 	"github.com/pelton-broker/pelton/zk/jute"
 	"github.com/pelton-broker/pelton/zk/session"
 	"github.com/pelton-broker/pelton/zk/tree"
@@ -28,13 +29,21 @@ func (l *loop) openSession(p *peer, b []byte) {
 	}
 	id := l.nextID
 	l.nextID++
-	p.sess = l.sessions.Add(id, req.TimeoutMs, l.nowMs)
-	p.sess.Owner = p
+	if l.ens != nil {
+		p.sess = &session.Session{ID: id, TimeoutMs: req.TimeoutMs} // it is one when the ensemble says so
+	} else {
+		p.sess = l.sessions.Add(id, req.TimeoutMs, l.nowMs)
+		p.sess.Owner = p
+	}
 	p.caller.Session = id
 	p.state = opening
+	if l.ens != nil {
+		l.ens.submit(p, 0, jute.OpCreateSession, ensemble.Request{Session: id, Op: jute.OpCreateSession, TimeoutMs: req.TimeoutMs})
+		return
+	}
 	x := l.newTxn(id, 0)
 	l.prep.CreateSession(x, req.TimeoutMs)
-	p.push(waiting{zxid: x.Zxid, op: jute.OpCreateSession})
+	p.push(waiting{key: x.Zxid, op: jute.OpCreateSession})
 	l.propose(x, p)
 }
 
@@ -58,11 +67,12 @@ func (l *loop) resumeSession(p *peer, given []byte) {
 			s.Owner = nil
 		}
 	}
+	if l.ens != nil && rightPassword(l.secret, id, given) {
+		l.ens.resume(p)
+		return
+	}
 	if s == nil || s.Closing || !rightPassword(l.secret, id, given) {
-		b := jute.AppendConnectResponse(l.begin(), 0, 0, make([]byte, 16), p.connect.HasReadOnly, false)
-		l.send(p, b)
-		l.stats.refused++
-		p.hangUp(errRefused)
+		l.refuse(p)
 		return
 	}
 	s.TimeoutMs = p.connect.TimeoutMs
@@ -72,12 +82,25 @@ func (l *loop) resumeSession(p *peer, given []byte) {
 	l.sessionOpened(p)
 }
 
+// refuse answers a connect request for a session that is gone.
+func (l *loop) refuse(p *peer) {
+	b := jute.AppendConnectResponse(l.begin(), 0, 0, make([]byte, 16), p.connect.HasReadOnly, false)
+	l.send(p, b)
+	l.stats.refused++
+	p.hangUp(errRefused)
+}
+
 // closeSession is the client's wish.
 func (l *loop) closeSession(p *peer, xid int32) {
+	if l.ens != nil {
+		l.ens.submit(p, xid, jute.OpCloseSession, ensemble.Request{Session: p.sess.ID, Xid: xid, Op: jute.OpCloseSession})
+		p.state = ending
+		return
+	}
 	x := l.newTxn(p.sess.ID, xid)
 	l.sessions.Close(p.sess)
 	l.prep.CloseSession(x)
-	p.push(waiting{zxid: x.Zxid, xid: xid, op: jute.OpCloseSession})
+	p.push(waiting{key: x.Zxid, xid: xid, op: jute.OpCloseSession})
 	p.state = ending
 	l.propose(x, p)
 }
