@@ -17,6 +17,13 @@ func printJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
+// printLine prints one document on one line.
+func printLine(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
 // table prints aligned columns; the first row is the heading.
 type table struct {
 	rows [][]string

@@ -24,6 +24,7 @@ func tools() map[string]func(args []string) ([]string, error) {
 		"kafka-consumer-groups":  kafkaConsumerGroups,
 		"kafka-configs":          kafkaConfigs,
 		"kafka-log-dirs":         kafkaLogDirs,
+		"kafka-dump-log":         kafkaDumpLog,
 		"kafka-server-start":     kafkaServerStart,
 		"zookeeper-server-start": zookeeperServerStart,
 		"zookeeper-shell":        zookeeperShell,

@@ -49,8 +49,29 @@ func (t *Table) EncodeSnapshot() []byte {
 	return b
 }
 
-// DecodeSnapshot makes the table that a snapshot describes; nowMs starts every producer's idle time.
-func DecodeSnapshot(b []byte, nowMs int64) (*Table, error) {
+// SnapshotEntry is one producer as a snapshot has it.
+type SnapshotEntry struct {
+	ProducerID       int64
+	Epoch            int16
+	LastSequence     int32 // -1 when no batch is known
+	LastOffset       int64
+	OffsetDelta      int32
+	Timestamp        int64
+	CoordinatorEpoch int32
+	TxnFirst         int64 // first offset of its open transaction, -1 without one
+}
+
+// Last is the batch that the entry remembers; FirstSeq is -1 when there is none.
+func (e *SnapshotEntry) Last() Batch {
+	b := Batch{FirstSeq: -1, LastSeq: e.LastSequence, LastOffset: e.LastOffset, OffsetDelta: e.OffsetDelta, Timestamp: e.Timestamp}
+	if e.LastSequence >= 0 {
+		b.FirstSeq = firstSeq(e.LastSequence, e.OffsetDelta)
+	}
+	return b
+}
+
+// ReadSnapshot returns the entries of a snapshot in their order.
+func ReadSnapshot(b []byte) ([]SnapshotEntry, error) {
 	if len(b) < snapshotHeader || binary.BigEndian.Uint16(b) != snapshotVersion {
 		return nil, ErrSnapshot
 	}
@@ -62,20 +83,30 @@ func DecodeSnapshot(b []byte, nowMs int64) (*Table, error) {
 	if n < 0 || n != len(b)/snapshotEntry || len(b)%snapshotEntry != 0 {
 		return nil, ErrSnapshot
 	}
-	t := NewTable()
+	list := make([]SnapshotEntry, 0, n)
 	for ; len(b) > 0; b = b[snapshotEntry:] {
-		e := &entry{
-			id: int64(binary.BigEndian.Uint64(b)), epoch: int16(binary.BigEndian.Uint16(b[8:])),
-			lastTime: int64(binary.BigEndian.Uint64(b[26:])), coordEpoch: int32(binary.BigEndian.Uint32(b[34:])),
-			txnFirst: int64(binary.BigEndian.Uint64(b[38:])), seenMs: nowMs,
-		}
-		last := Batch{
-			LastSeq: int32(binary.BigEndian.Uint32(b[10:])), LastOffset: int64(binary.BigEndian.Uint64(b[14:])),
-			OffsetDelta: int32(binary.BigEndian.Uint32(b[22:])), Timestamp: e.lastTime,
-		}
-		if last.LastSeq >= 0 {
-			last.FirstSeq = firstSeq(last.LastSeq, last.OffsetDelta)
-			e.push(last)
+		list = append(list, SnapshotEntry{
+			ProducerID: int64(binary.BigEndian.Uint64(b)), Epoch: int16(binary.BigEndian.Uint16(b[8:])),
+			LastSequence: int32(binary.BigEndian.Uint32(b[10:])), LastOffset: int64(binary.BigEndian.Uint64(b[14:])),
+			OffsetDelta: int32(binary.BigEndian.Uint32(b[22:])), Timestamp: int64(binary.BigEndian.Uint64(b[26:])),
+			CoordinatorEpoch: int32(binary.BigEndian.Uint32(b[34:])), TxnFirst: int64(binary.BigEndian.Uint64(b[38:])),
+		})
+	}
+	return list, nil
+}
+
+// DecodeSnapshot makes the table that a snapshot describes; nowMs starts every producer's idle time.
+func DecodeSnapshot(b []byte, nowMs int64) (*Table, error) {
+	list, err := ReadSnapshot(b)
+	if err != nil {
+		return nil, err
+	}
+	t := NewTable()
+	for i := range list {
+		s := &list[i]
+		e := &entry{id: s.ProducerID, epoch: s.Epoch, lastTime: s.Timestamp, coordEpoch: s.CoordinatorEpoch, txnFirst: s.TxnFirst, seenMs: nowMs}
+		if s.LastSequence >= 0 {
+			e.push(s.Last())
 		}
 		if e.id < 0 || t.entries[e.id] != nil {
 			return nil, ErrSnapshot
