@@ -185,8 +185,9 @@ func (l *Log) Turn(nowMs int64) {
 	if l.work.unborn && (first.Durable || l.opt.FlushMessages > 0) {
 		return
 	}
-	l.buildChain(first)
-	l.disk.Submit(&w.op)
+	if l.buildChain(first); len(w.chain) > 0 {
+		l.disk.Submit(&w.op)
+	}
 }
 
 // setTime is the largest timestamp that a will have.
@@ -204,6 +205,10 @@ func (l *Log) buildChain(first *Append) {
 	w.op.Bufs = w.op.Bufs[:0]
 	for w.head < len(w.queue) && len(w.chain) < maxChainSets {
 		a := w.queue[w.head]
+		if a.Info.Batches[0].Magic == 0 && !l.rebase(a, next) {
+			w.head++
+			continue
+		}
 		n := int64(len(a.Bytes))
 		if a.Durable != first.Durable || (len(w.chain) > 0 && (size+n > maxChainBytes || seg.size+size+n > int64(l.opt.SegmentBytes))) {
 			break
@@ -221,10 +226,29 @@ func (l *Log) buildChain(first *Append) {
 	if w.head == len(w.queue) {
 		w.queue, w.head = w.queue[:0], 0
 	}
+	if len(w.chain) == 0 {
+		return
+	}
 	w.unflushed += count
 	w.chainSize = size
 	w.op.Kind, w.op.File, w.op.Off, w.op.Owner = disk.Write, seg.file, seg.size, l
 	w.op.Durable = l.durableNext(first)
+}
+
+// rebase gives a compressed message of format 0 the offsets that stand inside it: they count from the log's start, so nobody could write
+// them before. False: it cannot be read any more and is refused.
+func (l *Log) rebase(a *Append, next int64) bool {
+	b := &a.Info.Batches[0]
+	if b.Codec() == batch.None || a.Origin == FromLeader {
+		return true
+	}
+	made, err := l.records.Rebase(nil, a.Bytes[b.Pos:b.Pos+b.Bytes], next)
+	if err != nil {
+		l.finish(a, err)
+		return false
+	}
+	a.Bytes, b.Pos, b.Bytes, a.Info.Bytes = made, 0, int32(len(made)), int32(len(made))
+	return true
 }
 
 // durableNext reports whether a chain that begins with first is one that syncs.

@@ -104,3 +104,34 @@ func (l *Log) searchBatch(seg *Segment, pos int64, e *batch.Entry, ts int64) (fo
 	}
 	return found, Need{}, nil
 }
+
+// SegmentStarts lists, newest first, the offsets at which segments begin whose files were last written at ts, in milliseconds, or before; the
+// log's end counts as one more segment, written now, unless the active one is empty. -1 lists all, -2 the first one. Version 0 of ListOffsets
+// asks this.
+func (l *Log) SegmentStarts(ts int64) ([]int64, error) {
+	if err := l.readable(); err != nil {
+		return nil, err
+	}
+	var starts []int64
+	if l.active().size > 0 && (ts == -1 || (ts >= 0 && l.nowMs <= ts)) {
+		starts = append(starts, l.end)
+	}
+	for i := len(l.segments) - 1; i >= 0; i-- {
+		seg := l.segments[i]
+		if ts == -2 && i > 0 {
+			continue
+		}
+		if ts != -2 && ts != -1 && len(starts) == 0 {
+			info, err := l.fs.Stat(seg.file.Path())
+			if err != nil {
+				l.home.fail(err)
+				return nil, ErrOffline
+			}
+			if info.ModTime().UnixMilli() > ts {
+				continue
+			}
+		}
+		starts = append(starts, max(seg.base, l.start))
+	}
+	return starts, nil
+}

@@ -79,6 +79,8 @@ const (
 	ProduceDuplicates
 	FetchBytes
 	FetchConvertedBytes
+	FetchConvertedHeld
+	ProduceConvertedBytes
 	FetchSessions
 	FetchSessionsEvicted
 	PurgatoryProduce
@@ -177,18 +179,20 @@ func Counters() []Row {
 		ResponseBytes:  {Name: "broker_api_response_bytes_total", Kind: Counter, Dim: DimAPI, Help: "Bytes of answers, by API."},
 		AnsweredErrors: {Name: "broker_api_answered_errors_total", Kind: Counter, Dim: DimCode, Help: "Error codes answered, by Kafka's number."},
 
-		ProduceBytes:         {Name: "broker_produce_received_bytes_total", Kind: Counter, JMX: topic + "BytesInPerSec", Help: "Bytes of record batches appended for producers."},
-		ProduceRecords:       {Name: "broker_produce_records_total", Kind: Counter, JMX: topic + "MessagesInPerSec", Help: "Records appended for producers."},
-		ProduceBatches:       {Name: "broker_produce_batches_total", Kind: Counter, Help: "Record batches appended for producers."},
-		ProduceRejected:      {Name: "broker_produce_rejected_batches_total", Kind: Counter, JMX: topic + "FailedProduceRequestsPerSec", Help: "Record batches refused: checksum, structure, size, sequence or epoch."},
-		ProduceDuplicates:    {Name: "broker_produce_duplicate_batches_total", Kind: Counter, Help: "Batches of idempotent producers that were in the log already."},
-		FetchBytes:           {Name: "broker_fetch_sent_bytes_total", Kind: Counter, JMX: topic + "BytesOutPerSec", Help: "Bytes of record batches sent to consumers."},
-		FetchConvertedBytes:  {Name: "broker_fetch_converted_bytes_total", Kind: Counter, JMX: topic + "FetchMessageConversionsPerSec", Help: "Record bytes converted down for old clients."},
-		FetchSessions:        {Name: "broker_fetch_sessions_count", Kind: Gauge, JMX: "kafka.server:type=FetchSessionCache,name=NumIncrementalFetchSessions", Help: "Fetch sessions open now."},
-		FetchSessionsEvicted: {Name: "broker_fetch_sessions_evicted_total", Kind: Counter, JMX: "kafka.server:type=FetchSessionCache,name=IncrementalFetchSessionEvictionsPerSec", Help: "Fetch sessions evicted for another."},
-		PurgatoryProduce:     {Name: "broker_purgatory_produce_waiting_count", Kind: Gauge, JMX: "kafka.server:type=DelayedOperationPurgatory,name=PurgatorySizeProduce", Help: "Produce requests taken and not answered: they wait for the disk, for replicas, or for a partition that is being opened."},
-		PurgatoryFetch:       {Name: "broker_purgatory_fetch_waiting_count", Kind: Gauge, JMX: "kafka.server:type=DelayedOperationPurgatory,name=PurgatorySizeFetch", Help: "Fetch requests that wait for data, once for each shard that has partitions of theirs."},
-		PurgatoryExpired:     {Name: "broker_purgatory_expired_total", Kind: Counter, JMX: "kafka.server:type=DelayedOperationPurgatory,name=ExpiresPerSec", Help: "Waiting requests answered by their deadline."},
+		ProduceBytes:          {Name: "broker_produce_received_bytes_total", Kind: Counter, JMX: topic + "BytesInPerSec", Help: "Bytes of record batches appended for producers."},
+		ProduceRecords:        {Name: "broker_produce_records_total", Kind: Counter, JMX: topic + "MessagesInPerSec", Help: "Records appended for producers."},
+		ProduceBatches:        {Name: "broker_produce_batches_total", Kind: Counter, Help: "Record batches appended for producers."},
+		ProduceRejected:       {Name: "broker_produce_rejected_batches_total", Kind: Counter, JMX: topic + "FailedProduceRequestsPerSec", Help: "Record batches refused: checksum, structure, size, sequence or epoch."},
+		ProduceDuplicates:     {Name: "broker_produce_duplicate_batches_total", Kind: Counter, Help: "Batches of idempotent producers that were in the log already."},
+		FetchBytes:            {Name: "broker_fetch_sent_bytes_total", Kind: Counter, JMX: topic + "BytesOutPerSec", Help: "Bytes of record batches sent to consumers."},
+		FetchConvertedHeld:    {Name: "broker_fetch_converted_held_bytes", Kind: Gauge, Help: "Memory of converted records that sockets have not taken yet."},
+		ProduceConvertedBytes: {Name: "broker_produce_converted_bytes_total", Kind: Counter, JMX: topic + "ProduceMessageConversionsPerSec", Help: "Record bytes written in another form than their producer sent: an older format or another codec."},
+		FetchConvertedBytes:   {Name: "broker_fetch_converted_bytes_total", Kind: Counter, JMX: topic + "FetchMessageConversionsPerSec", Help: "Record bytes converted down for old clients."},
+		FetchSessions:         {Name: "broker_fetch_sessions_count", Kind: Gauge, JMX: "kafka.server:type=FetchSessionCache,name=NumIncrementalFetchSessions", Help: "Fetch sessions open now."},
+		FetchSessionsEvicted:  {Name: "broker_fetch_sessions_evicted_total", Kind: Counter, JMX: "kafka.server:type=FetchSessionCache,name=IncrementalFetchSessionEvictionsPerSec", Help: "Fetch sessions evicted for another."},
+		PurgatoryProduce:      {Name: "broker_purgatory_produce_waiting_count", Kind: Gauge, JMX: "kafka.server:type=DelayedOperationPurgatory,name=PurgatorySizeProduce", Help: "Produce requests taken and not answered: they wait for the disk, for replicas, or for a partition that is being opened."},
+		PurgatoryFetch:        {Name: "broker_purgatory_fetch_waiting_count", Kind: Gauge, JMX: "kafka.server:type=DelayedOperationPurgatory,name=PurgatorySizeFetch", Help: "Fetch requests that wait for data, once for each shard that has partitions of theirs."},
+		PurgatoryExpired:      {Name: "broker_purgatory_expired_total", Kind: Counter, JMX: "kafka.server:type=DelayedOperationPurgatory,name=ExpiresPerSec", Help: "Waiting requests answered by their deadline."},
 
 		DiskOps:       {Name: "broker_disk_operations_total", Kind: Counter, Dim: DimDisk, Help: "Disk operations, by backend and kind."},
 		DiskBytes:     {Name: "broker_disk_transferred_bytes_total", Kind: Counter, Dim: DimDisk, Help: "Bytes of disk operations, by backend and kind."},

@@ -32,6 +32,10 @@ func rootPaths() []string {
 	}
 }
 
+func pathConsumerOffset(group, topic string, partition int32) string {
+	return "/consumers/" + group + "/offsets/" + topic + "/" + strconv.Itoa(int(partition))
+}
+
 func pathBroker(id int32) string { return pathBrokerIDs + "/" + strconv.Itoa(int(id)) }
 
 func pathTopic(name string) string { return pathTopics + "/" + name }

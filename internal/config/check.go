@@ -27,6 +27,9 @@ func (b *Broker) check() (warnings []Warning, err error) {
 	if len(b.LogDirs()) == 0 {
 		return nil, &ValueError{Key: "log.dirs", Value: b.Str("log.dirs"), Why: "needs one directory at least"}
 	}
+	if err := b.checkFormat(); err != nil {
+		return nil, err
+	}
 	if err := b.checkTimes(); err != nil {
 		return nil, err
 	}

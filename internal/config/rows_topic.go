@@ -19,7 +19,7 @@ func topicRows() []Row {
 		{Name: "local.retention.ms", Kind: Long, Default: "-2", Valid: atLeast(-2), Update: ClusterWide, Broker: "log.local.retention.ms", Effect: Inert, Doc: "Tiered storage: age of segments kept locally. -2: as retention.ms."},
 		{Name: "max.compaction.lag.ms", Kind: Long, Default: "9223372036854775807", Valid: atLeast(1), Update: ClusterWide, Broker: "log.cleaner.max.compaction.lag.ms", Doc: "Age above which a record's log is cleaned whatever its dirty share."},
 		{Name: "max.message.bytes", Kind: Int, Default: "1048588", Valid: atLeast(0), Update: ClusterWide, Broker: "message.max.bytes", Doc: "Largest record batch, as compressed."},
-		{Name: "message.format.version", Kind: String, Default: "3.0-IV1", Valid: version{}, Update: ClusterWide, Broker: "log.message.format.version", Effect: Inert, Doc: "Format of stored records. Since 3.0 always that of magic 2."},
+		{Name: "message.format.version", Kind: String, Default: "3.0-IV1", Valid: version{}, Update: ClusterWide, Broker: "log.message.format.version", Doc: "Format of stored records: 0 below 0.10.0, 1 below 0.11.0, else 2. Always 2 from inter.broker.protocol.version 3.0 on."},
 		{Name: "message.timestamp.after.max.ms", Kind: Long, Default: "9223372036854775807", Valid: atLeast(0), Update: ClusterWide, Broker: "log.message.timestamp.after.max.ms", Doc: "How far a record's time may lie after the broker's."},
 		{Name: "message.timestamp.before.max.ms", Kind: Long, Default: "9223372036854775807", Valid: atLeast(0), Update: ClusterWide, Broker: "log.message.timestamp.before.max.ms", Doc: "How far a record's time may lie before the broker's."},
 		{Name: "message.timestamp.difference.max.ms", Kind: Long, Default: "9223372036854775807", Valid: atLeast(0), Update: ClusterWide, Broker: "log.message.timestamp.difference.max.ms", Doc: "The older single limit for both; the two newer ones win."},
@@ -38,6 +38,6 @@ func topicRows() []Row {
 		{Name: "segment.jitter.ms", Kind: Long, Default: "0", Valid: atLeast(0), Update: ClusterWide, Broker: "log.roll.jitter.ms", Doc: "Random time taken off segment.ms, so that segments do not all close together."},
 		{Name: "segment.ms", Kind: Long, Default: "604800000", Valid: atLeast(1), Update: ClusterWide, Broker: "log.roll.ms", Doc: "Age at which a segment is closed."},
 		{Name: "unclean.leader.election.enable", Kind: Bool, Default: "false", Update: ClusterWide, Broker: "unclean.leader.election.enable", Doc: "Whether a replica that is not in sync may lead when no other is alive. It loses acknowledged records."},
-		{Name: "message.downconversion.enable", Kind: Bool, Default: "true", Update: ClusterWide, Broker: "log.message.downconversion.enable", Effect: Inert, Doc: "Whether records are converted for consumers that know only older formats."},
+		{Name: "message.downconversion.enable", Kind: Bool, Default: "true", Update: ClusterWide, Broker: "log.message.downconversion.enable", Doc: "Whether records are converted for consumers that know only older formats."},
 	}
 }

@@ -24,6 +24,7 @@ type Builder struct {
 	body    []byte
 	first   int64
 	max     int64
+	newest  int32 // offset delta of the first record that has the largest timestamp
 	count   int32
 	last    int32
 }
@@ -74,12 +75,14 @@ func (bd *Builder) Copy(r *Record) {
 // head begins a record's body.
 func (bd *Builder) head(delta int32, ts int64, key, value []byte) []byte {
 	if bd.count == 0 {
-		bd.first, bd.max = ts, ts
+		bd.first, bd.max, bd.newest = ts, ts, delta
 		if bd.DeleteHorizon > 0 {
 			bd.first = bd.DeleteHorizon
 		}
 	}
-	bd.max = max(bd.max, ts)
+	if ts > bd.max {
+		bd.max, bd.newest = ts, delta
+	}
 	b := append(bd.body[:0], 0)
 	b = binary.AppendVarint(b, ts-bd.first)
 	b = binary.AppendVarint(b, int64(delta))

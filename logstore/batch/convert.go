@@ -5,83 +5,6 @@ import (
 	"hash/crc32"
 )
 
-// UpConvert appends one batch of format 2 to dst with the records of a message set of formats 0 and 1, as an old client produces it: every
-// checksum is verified, and the codec is that of its wrappers. The batch still has to pass Validate, which knows what the topic demands.
-func UpConvert(dst, set []byte, lim Limits) ([]byte, error) {
-	u := upConversion{lim: lim, bd: NewBuilder(None), magic: -1}
-	if u.lim.Codecs == nil {
-		u.lim.Codecs = NewCodecs()
-	}
-	if u.lim.MaxDecompressed <= 0 {
-		u.lim.MaxDecompressed = DefaultMaxDecompressed
-	}
-	if len(set) == 0 {
-		return dst, invalid(-1, "no message")
-	}
-	for len(set) > 0 {
-		m, size, err := readMessage(set)
-		if err != nil {
-			return dst, err
-		}
-		if lim.MaxBatchBytes > 0 && size > int(lim.MaxBatchBytes) {
-			return dst, ErrTooLarge
-		}
-		if !CheckEntryCRC(set[:size]) {
-			return dst, ErrCRC
-		}
-		if err := u.entry(&m); err != nil {
-			return dst, err
-		}
-		set = set[size:]
-	}
-	return u.bd.Append(dst)
-}
-
-// upConversion collects the records of one set.
-type upConversion struct {
-	lim   Limits
-	bd    *Builder
-	magic int8 // of the first message; all have the same
-}
-
-// entry adds a message, or those in a wrapper.
-func (u *upConversion) entry(m *message) error {
-	if u.magic >= 0 && m.magic != u.magic {
-		return invalid(u.bd.Count(), "messages of different formats in one set")
-	}
-	u.magic = m.magic
-	if m.magic == 1 && m.attr&attrLogAppendTime != 0 {
-		return &InvalidTimestampError{Index: u.bd.Count(), Msg: "the producer should not set the timestamp type to LogAppendTime"}
-	}
-	codec := Codec(m.attr & attrCodec)
-	if codec == None {
-		u.bd.Add(m.timestamp, m.key, m.value)
-		return nil
-	}
-	u.bd.Codec = codec
-	s := u.lim.Codecs.get()
-	defer u.lim.Codecs.put(s)
-	inner, err := s.openWrapper(m, u.lim.MaxDecompressed)
-	if err != nil {
-		return err
-	}
-	if _, _, err := countInner(inner, m.magic); err != nil {
-		return err
-	}
-	for len(inner) > 0 {
-		in, size, err := readMessage(inner)
-		if err != nil {
-			return err
-		}
-		if !CheckEntryCRC(inner[:size]) {
-			return ErrCRC
-		}
-		u.bd.Add(in.timestamp, in.key, in.value)
-		inner = inner[size:]
-	}
-	return nil
-}
-
 // DownConvert appends to dst the records of whole batches from offset from on in format magic, 0 or 1, for a client that knows no other.
 // Batches of that format or an older one are copied as they are. Headers are dropped, control batches are left out, zstd is ErrCodec.
 // Compressed batches stay compressed and whole: such clients skip what they did not ask for.
@@ -146,14 +69,7 @@ func (it *Iterator) downBatch(dst, b []byte, magic int8, from int64) ([]byte, er
 	if codec == None {
 		return set, nil
 	}
-	packed, err := Compress(nil, codec, set)
-	if err != nil {
-		return dst, err
-	}
-	if codec == LZ4 && magic == 0 {
-		breakLZ4(packed)
-	}
-	return appendMessage(dst, magic, last, newest, e.Attributes&(attrLogAppendTime|attrCodec), nil, packed), nil
+	return appendWrapper(dst, magic, codec, set, last, newest, e.Attributes&attrLogAppendTime)
 }
 
 // appendMessage writes one message of format 0 or 1.
@@ -171,8 +87,13 @@ func appendMessage(b []byte, magic int8, offset, ts int64, attr int16, key, valu
 	b = appendLegacyField(b, key)
 	b = appendLegacyField(b, value)
 	binary.BigEndian.PutUint32(b[at+8:], uint32(len(b)-at-LogOverhead))
-	binary.BigEndian.PutUint32(b[at+legacyCRC:], crc32.ChecksumIEEE(b[at+legacyMagic:]))
+	sealLegacy(b[at:])
 	return b
+}
+
+// sealLegacy computes the checksum of one whole message of formats 0 and 1 and writes it.
+func sealLegacy(b []byte) {
+	binary.BigEndian.PutUint32(b[legacyCRC:], crc32.ChecksumIEEE(b[legacyMagic:]))
 }
 
 func appendLegacyField(b, v []byte) []byte {
@@ -223,12 +144,5 @@ func (it *Iterator) FilterLegacy(b []byte, keep func(*Record) bool) ([]byte, err
 	if all {
 		return b, nil
 	}
-	packed, err := Compress(nil, e.Codec(), set)
-	if err != nil {
-		return nil, err
-	}
-	if e.Codec() == LZ4 && e.Magic == 0 {
-		breakLZ4(packed)
-	}
-	return appendMessage(nil, e.Magic, last, newest, e.Attributes&(attrLogAppendTime|attrCodec), nil, packed), nil
+	return appendWrapper(nil, e.Magic, e.Codec(), set, last, newest, e.Attributes&attrLogAppendTime)
 }

@@ -23,6 +23,9 @@ var (
 	ErrNotOneBatch = errors.New("batch: a record set must be exactly one whole batch of format 2")
 	// ErrEpoch is returned when a batch has a producer id and a negative producer epoch.
 	ErrEpoch = errors.New("batch: a batch with a producer id needs a producer epoch")
+	// ErrNeedsNewFormat is returned when a topic keeps records in a format that has no place for what a client sent: transactions, sequence
+	// numbers, record headers, zstd.
+	ErrNeedsNewFormat = errors.New("batch: the topic's record format has no place for this")
 	// ErrDecompress is returned when a codec refuses the compressed bytes.
 	ErrDecompress = errors.New("batch: compressed records cannot be read")
 )

@@ -91,33 +91,6 @@ func TestPatchLegacyKeepsTheChecksumRight(t *testing.T) {
 	}
 }
 
-// case C-44: sets of three, plain and wrapped, of both formats; a broken checksum stores nothing.
-func TestUpConvert(t *testing.T) {
-	for _, magic := range []int8{0, 1} {
-		for codec := None; codec <= LZ4; codec++ {
-			set := legacySet(magic, codec, 3)
-			b, err := UpConvert(nil, set, Limits{})
-			if err != nil {
-				t.Fatalf("magic %d %s: %v", magic, codec, err)
-			}
-			var in Info
-			if err := Validate(b, Limits{}, &in); err != nil || in.Count != 3 || in.Batches[0].Codec() != codec {
-				t.Fatalf("magic %d %s: %v %+v", magic, codec, err, in)
-			}
-			if want := []int64{NoTimestamp, 102}[magic]; in.MaxTimestamp != want {
-				t.Errorf("magic %d %s: max timestamp %d", magic, codec, in.MaxTimestamp)
-			}
-			for _, at := range []int{legacyCRC, len(set) - 1} {
-				bad := append([]byte(nil), set...)
-				bad[at] ^= 1
-				if _, err := UpConvert(nil, bad, Limits{}); err == nil {
-					t.Errorf("magic %d %s: a flipped bit at %d was taken", magic, codec, at)
-				}
-			}
-		}
-	}
-}
-
 func TestDownConvertReadsBackTheSame(t *testing.T) {
 	for _, magic := range []int8{0, 1} {
 		for codec := None; codec <= LZ4; codec++ {

@@ -146,6 +146,19 @@ func (c *check) clearAppendTime(b []byte, h *Header) {
 	}
 }
 
+// OneNewBatch reports what is wrong when a record set is not exactly one whole batch of format 2.
+func OneNewBatch(records []byte) error {
+	if len(records) == 0 {
+		return notOneBatch("no record batch")
+	}
+	var c check
+	h, err := c.parse(records)
+	if err == nil && len(records) > h.Size() {
+		err = notOneBatch("more than one record batch")
+	}
+	return err
+}
+
 // parse reads the header of a batch that is whole.
 func (c *check) parse(b []byte) (Header, error) {
 	if len(b) < PrefixSize {

@@ -1,6 +1,7 @@
-// Produce, versions 3 to 13 (advertised from 0: librdkafka wants that before it compresses,
-// KAFKA-18659; 0 to 2 are answered UNSUPPORTED_VERSION until the old formats are served).
+// Produce, versions 0 to 13.
 //
+//   - Versions 0 to 2 bring message sets of the old formats, or new batches: some clients did, and Kafka takes them. They are checked,
+//     and converted to the topic's format, in the pool, as is everything for a topic whose format or compression.type wants it otherwise.
 //   - acks 0 answers nothing and closes the connection when a partition refused, as Kafka does;
 //     1 and -1 answer after the write; any other value is INVALID_REQUIRED_ACKS.
 //   - The connection's shard checks CRC, sizes and records; the owner's shard checks epoch and sequence.
@@ -45,6 +46,9 @@ type produce struct {
 	out    wire.Writer
 	parked parked
 	phases phases // of the first partition's way
+	// begunNs and usedNs measure what the request costs; throttleMs is how long its client has to wait.
+	begunNs, usedNs int64
+	throttleMs      int32
 }
 
 // producePart is one partition's share; it travels to the owner's shard and back.
@@ -56,6 +60,9 @@ type producePart struct {
 	topic  *topicRoute
 	back   bool
 	res    wire.ProduceResult
+	// adapted is memory for records that were brought into the topic's form.
+	adapted   []byte
+	converted int64 // bytes of it that were, not counted yet
 	// refused are the records that the answer names, from res.BadRecords on.
 	refused []batch.RecordError
 	askedNs int64 // when the log was asked, on the owner's clock
@@ -107,6 +114,7 @@ func (b *Broker) onProduce(s *Session, f netpoll.Frame, h wire.Header, body *wir
 // start routes and checks every partition, then sends each to its owner.
 func (p *produce) start() {
 	route := p.local.broker.route.Load()
+	p.begunNs, p.usedNs = p.sess.clocked(), 0
 	p.left = len(p.parts) + 1 // one for this function: nothing ends before all have left
 	heavy := false
 	for i := range p.parts {
@@ -118,7 +126,7 @@ func (p *produce) start() {
 			part.res.Err = int16(code)
 			continue
 		}
-		heavy = heavy || tooHeavy(p.req.Parts[i].Records)
+		heavy = heavy || part.adapts() || tooHeavy(p.req.Parts[i].Records)
 	}
 	if p.transactionWithoutID() {
 		for i := range p.parts {
@@ -197,10 +205,15 @@ func (p *produce) locate(part *producePart, i int, route *Route) wire.Code {
 func (part *producePart) check(records []byte, nowMs int64) {
 	lim := part.topic.limits
 	lim.NowMs = nowMs
+	if part.adapts() {
+		part.adapt(records, lim)
+		return
+	}
 	lim.RefuseZstd = part.req.version < 7
 	if err := batch.Validate(records, lim, &part.info); err != nil {
 		part.fail(err)
 	}
+	part.append.Bytes = records
 }
 
 func (part *producePart) fail(err error) {
@@ -245,12 +258,12 @@ func (p *produce) dispatch() {
 	p.phases.mark(l.shard, perf.PhaseParse)
 	for i := range p.parts {
 		part := &p.parts[i]
-		if part.res.Err != 0 {
+		if part.res.Err != 0 || len(part.info.Batches) == 0 { // a set without a whole message is taken, and there is nothing to write
 			p.partDone(part)
 			continue
 		}
 		a := &part.append
-		a.Bytes, a.Info, a.Owner = p.req.Parts[i].Records, &part.info, part
+		a.Info, a.Owner = &part.info, part
 		if part.host.shard == l.shard {
 			part.submit(l)
 		} else {
@@ -260,6 +273,9 @@ func (p *produce) dispatch() {
 	if p.held {
 		p.held = false
 		p.sess.lower()
+	}
+	if p.begunNs != 0 {
+		p.usedNs = p.sess.clocked() - p.begunNs
 	}
 	p.oneLess()
 }
@@ -327,6 +343,7 @@ func (part *producePart) home(l *Local) {
 func (p *produce) partDone(part *producePart) {
 	if part.res.Err != 0 {
 		p.failed = true
+		part.res.Err = oldStorageError(part.res.Err, p.version > 3)
 	}
 	p.oneLess()
 }
@@ -339,6 +356,7 @@ func (p *produce) oneLess() {
 		if p.failed {
 			p.countErrors()
 		}
+		p.charge()
 		if p.req.Acks != 0 {
 			p.encode()
 			p.phases.mark(p.local.shard, perf.PhaseEncode)
@@ -387,7 +405,7 @@ func (p *produce) encode() {
 		}
 		wire.ProduceTopicTail(w, p.version)
 	}
-	wire.ProduceTail(w, p.version, 0, 0)
+	wire.ProduceTail(w, p.version, p.throttleMs, 0)
 }
 
 // drop implements reply.
@@ -411,6 +429,9 @@ func (p *produce) free() {
 	for i := range p.parts {
 		p.parts[i].append.Bytes, p.parts[i].host, p.parts[i].topic = nil, nil, nil
 		p.parts[i].res.Message, p.parts[i].refused = "", nil
+		if p.parts[i].adapted != nil {
+			p.parts[i].countAdapted(p.local)
+		}
 	}
 	if cap(p.parts) <= keptParts {
 		p.local.freeProduce = append(p.local.freeProduce, p)

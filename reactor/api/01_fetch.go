@@ -1,5 +1,9 @@
-// Fetch, versions 4 to 18 (0 to 3 come with the old formats).
+// Fetch, versions 0 to 18.
 //
+//   - Below version 4 records of newer formats are converted, in the pool and in chunks: no headers, no markers. A consumer that reaches
+//     markers at a partition's end waits for what comes behind them (C-72).
+//   - Versions 0 to 2 take the bound of a partition at its word: a message that is larger comes cut off.
+//   - compression.type=zstd is UNSUPPORTED_COMPRESSION_TYPE below version 10, zstd records below version 4.
 //   - Sessions (KIP-227), topic ids from 13, rack ignored, follower fetching later.
 //   - Records leave by sendfile from the page cache; what is not cached is read ahead through the
 //     disk first, so that a cold reader never holds up a hot one.
@@ -48,6 +52,15 @@ type fetch struct {
 	out     wire.Writer
 	cuts    []int // where in out.B the records of each part with a span go
 	phases  phases
+	// begunNs and usedNs measure what the request costs; throttleMs is how long its client has to wait: then nothing else is told.
+	begunNs, usedNs int64
+	throttleMs      int32
+
+	// made are the converted records; converting: the pool has the request; converted: they count in what the shard holds of such memory.
+	made       []byte
+	room       int
+	converting bool
+	converted  bool
 }
 
 // fetchPart is one partition of a request.
@@ -69,6 +82,12 @@ type fetchPart struct {
 	warmed  int8
 	send    int64 // bytes of the span that go out
 	told    bool
+
+	// down is the format that the records are converted to, noConversion for none. from and to are their place in fetch.made, next the
+	// offset behind what was converted.
+	down     int8
+	from, to int
+	next     int64
 }
 
 func (l *Local) takeFetch() *fetch {
@@ -88,7 +107,7 @@ func (b *Broker) onFetch(s *Session, frame netpoll.Frame, h wire.Header, body *w
 	f := l.takeFetch()
 	f.sess, f.version, f.corr, f.startNs = s, h.Version, h.Corr, l.shard.Now()
 	f.code, f.sid, f.session, f.full = wire.None, 0, nil, true
-	f.waited, f.expired, f.sent = false, false, false
+	f.waited, f.expired, f.sent, f.converting, f.converted = false, false, false, false, false
 	f.phases.begin(l)
 	f.phases.mark(l.shard, perf.PhaseRead)
 	if err := f.req.Parse(body, h.Version); err != nil {
@@ -97,6 +116,8 @@ func (b *Broker) onFetch(s *Session, frame netpoll.Frame, h wire.Header, body *w
 		b.refuse(s, h, err)
 		return
 	}
+	f.begunNs, f.usedNs = s.clocked(), 0
+	f.boundByQuota()
 	s.enter(&f.slot, f)
 	route := b.route.Load()
 	f.resolve(route)
@@ -137,6 +158,9 @@ func (f *fetch) begin() {
 			a.want = int64(f.req.MinBytes)
 		}
 		a.depart()
+	}
+	if f.begunNs != 0 {
+		f.usedNs = f.sess.clocked() - f.begunNs
 	}
 	f.oneHome()
 }
@@ -199,6 +223,10 @@ func (f *fetch) allHome() {
 		asked = asked || f.parts[i].host != nil
 	}
 	if !asked || f.failed() || total >= int64(f.req.MinBytes) || f.expired || f.sess.closed {
+		if f.converts() && !f.sess.closed {
+			f.convert()
+			return
+		}
 		f.answer()
 		return
 	}
@@ -251,6 +279,9 @@ func (f *fetch) expire(*reactor.Shard) {
 	}
 	f.expired = true
 	f.local.set.Add(perf.PurgatoryExpired, 1)
+	if f.converting {
+		return
+	}
 	if f.away == 0 {
 		f.answer()
 		return
@@ -283,6 +314,10 @@ func (f *fetch) answer() {
 			continue
 		}
 		switch {
+		case p.down != noConversion:
+			p.send = int64(p.to - p.from)
+		case f.version <= 2:
+			p.send = min(p.span.Len, int64(max(p.max, 0)), budget)
 		case p.span.Len <= budget:
 			p.send = p.span.Len
 		case first:
@@ -295,7 +330,11 @@ func (f *fetch) answer() {
 			budget = max(0, budget-p.send)
 		}
 	}
+	f.charge()
 	f.local.observe(keyFetch, f.local.shard.Now()-f.startNs)
+	if f.version <= 5 {
+		f.oldErrors()
+	}
 	f.countErrors()
 	f.phases.mark(f.local.shard, perf.PhasePurgatory)
 	f.sess.settle(&f.slot)
@@ -342,6 +381,9 @@ func (f *fetch) free() {
 		f.parts[i].host, f.parts[i].entry = nil, nil
 	}
 	f.parts, f.sess, f.session = f.parts[:0], nil, nil
+	if f.version <= 3 {
+		f.dropConverted()
+	}
 	if cap(f.parts) > keptParts {
 		return // a request of unusual size is the collector's
 	}

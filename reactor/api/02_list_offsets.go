@@ -1,5 +1,7 @@
-// ListOffsets, versions 1 to 11 (version 0 comes with the old formats).
+// ListOffsets, versions 0 to 11.
 //
+//   - Version 0 answers a list: the offsets at which segments begin that were last written at the time asked for or before, newest first,
+//     at most as many as asked for. -1 begins with the end of the log, -2 is the first offset alone.
 //   - -1 latest (last stable offset for read_committed), -2 earliest, -3 offset of the largest timestamp (from 7),
 //     -4 earliest local (from 8) = -2, -5 latest tiered (from 9) and -6 earliest to be tiered (from 11) = -1/-1 without tiered storage.
 //   - Below the version that brought it, and when it never came, a negative value is UNSUPPORTED_VERSION for that partition (C-1).
@@ -40,7 +42,7 @@ func (b *Broker) listOffsets(r *Request) {
 		for j := range t.Partitions {
 			p := kmsg.NewListOffsetsResponseTopicPartition()
 			p.Partition, p.Offset, p.Timestamp, p.LeaderEpoch = t.Partitions[j].Partition, -1, -1, -1
-			if twice[fmt.Sprintf("%s-%d", t.Topic, p.Partition)] > 1 {
+			if r.Version > 0 && twice[fmt.Sprintf("%s-%d", t.Topic, p.Partition)] > 1 {
 				p.ErrorCode = int16(wire.InvalidRequest)
 			} else {
 				b.listOffset(r.Version, req, t.Topic, &t.Partitions[j], &p)
@@ -65,7 +67,7 @@ func listOffsetsTwice(req *kmsg.ListOffsetsRequest) map[string]int {
 // listOffset answers one partition; it waits for the owner's shard, and for the disk when the answer is not cached.
 func (b *Broker) listOffset(version int16, req *kmsg.ListOffsetsRequest, topic string, q *kmsg.ListOffsetsRequestTopicPartition, p *kmsg.ListOffsetsResponseTopicPartition) {
 	done := make(chan struct{})
-	find := &offsetSearch{version: version, committed: req.IsolationLevel == 1, query: q, answer: p, done: done}
+	find := &offsetSearch{version: version, committed: req.IsolationLevel == 1, consumer: req.ReplicaID == -1, query: q, answer: p, done: done}
 	b.On(topic, q.Partition, func(h *Hosted, err error) {
 		if err != nil {
 			p.ErrorCode = int16(b.missing(topic, q.Partition))
@@ -91,6 +93,7 @@ func (b *Broker) missing(topic string, partition int32) wire.Code {
 type offsetSearch struct {
 	version   int16
 	committed bool
+	consumer  bool // not a replica
 	host      *Hosted
 	query     *kmsg.ListOffsetsRequestTopicPartition
 	answer    *kmsg.ListOffsetsResponseTopicPartition
@@ -100,6 +103,11 @@ type offsetSearch struct {
 
 func (s *offsetSearch) step() {
 	h := s.host
+	if s.version == 0 {
+		s.old(h)
+		close(s.done)
+		return
+	}
 	if code := h.fence(s.query.CurrentLeaderEpoch); code != wire.None {
 		s.answer.ErrorCode = int16(code)
 		close(s.done)
@@ -158,6 +166,38 @@ func (s *offsetSearch) find(l *logstore.Log) (need logstore.Need, err error) {
 		a.Offset, a.Timestamp, a.LeaderEpoch = -1, -1, -1
 	}
 	return need, err
+}
+
+// old answers version 0.
+func (s *offsetSearch) old(h *Hosted) {
+	if code := h.fence(-1); code != wire.None {
+		s.answer.ErrorCode = int16(code)
+		return
+	}
+	if s.query.MaxNumOffsets < 0 {
+		s.answer.ErrorCode = int16(wire.UnknownServerError) // Kafka's answer
+		return
+	}
+	offsets, err := h.Log.SegmentStarts(s.query.Timestamp)
+	if err != nil {
+		s.answer.ErrorCode = int16(codeOf(err))
+		return
+	}
+	most, behind := h.Log.HighWatermark(), false
+	for _, o := range offsets[:min(len(offsets), int(s.query.MaxNumOffsets))] {
+		if o > most && s.consumer {
+			behind = true
+			continue
+		}
+		if behind {
+			s.answer.OldStyleOffsets = append(s.answer.OldStyleOffsets, most)
+			behind = false
+		}
+		s.answer.OldStyleOffsets = append(s.answer.OldStyleOffsets, o)
+	}
+	if behind {
+		s.answer.OldStyleOffsets = append(s.answer.OldStyleOffsets, most)
+	}
 }
 
 // fence compares the epoch that a client knows with the partition's, on the owner's shard.

@@ -1,5 +1,6 @@
-// OffsetCommit, versions 1 to 10 (version 0 wrote to ZooKeeper and comes with the old formats).
+// OffsetCommit, versions 0 to 10.
 //
+//   - Version 0 keeps offsets below /consumers in coordination, where consumers of 0.8 look for them, and knows no members.
 //   - Partitions that do not exist are answered here; only the rest reaches the group, and nothing does when none is left.
 //   - Version 1 brings a time for each offset, 2 to 4 a retention for all, from 6 on a leader epoch is kept.
 //   - The same partition several times: the last entry wins and each entry has an answer (C-34). Kafka 3.9.1 answers once.
@@ -10,6 +11,8 @@
 package api
 
 import (
+	"context"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/pelton-broker/pelton/controller/group"
@@ -51,6 +54,15 @@ func (b *Broker) offsetCommit(r *Request) {
 		r.Reply(resp)
 		return
 	}
+	if r.Version == 0 {
+		b.ToPool(r, func() {
+			for i := range in.Offsets {
+				resp.Topics[at[i].topic].Partitions[at[i].partition].ErrorCode = int16(b.keepConsumerOffset(req.Group, &in.Offsets[i]))
+			}
+			r.Reply(resp)
+		})
+		return
+	}
 	in.To = answerTo(func(a *group.Committed) {
 		for i := range a.Offsets {
 			resp.Topics[at[i].topic].Partitions[at[i].partition].ErrorCode = int16(codeOf(a.Offsets[i].Err))
@@ -58,6 +70,14 @@ func (b *Broker) offsetCommit(r *Request) {
 		r.Reply(resp)
 	})
 	b.askGroup(req.Group, in)
+}
+
+// keepConsumerOffset writes one offset below /consumers.
+func (b *Broker) keepConsumerOffset(name string, o *group.CommitOffset) wire.Code {
+	if len(o.Metadata) > b.Options().Coord.Groups.MetadataMax {
+		return wire.OffsetMetadataTooLarge
+	}
+	return codeOf(b.cluster.SetConsumerOffset(context.Background(), name, o.Topic, o.Partition, o.Offset))
 }
 
 type commitPlace struct{ topic, partition int }

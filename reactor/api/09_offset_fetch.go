@@ -1,5 +1,6 @@
-// OffsetFetch, versions 1 to 10 (version 0 read from ZooKeeper and comes with the old formats).
+// OffsetFetch, versions 0 to 10.
 //
+//   - Version 0 reads below /consumers in coordination; a partition without an offset there is UNKNOWN_TOPIC_OR_PARTITION with -1.
 //   - A group or a partition without an offset: -1 without an error, also for topics that do not exist.
 //   - From version 2 null topics mean all that the group has committed; before, errors stand at each partition.
 //   - From 8 on several groups, each with an error of its own.
@@ -10,6 +11,8 @@
 package api
 
 import (
+	"context"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/pelton-broker/pelton/controller/group"
@@ -30,6 +33,10 @@ func (b *Broker) offsetFetch(r *Request) {
 		}
 	}
 	in.Partitions = dedupe(in.Partitions)
+	if r.Version == 0 {
+		b.ToPool(r, func() { r.Reply(b.consumerOffsets(req.Group, in.Partitions)) })
+		return
+	}
 	in.To = answerTo(func(a *group.Fetched) {
 		resp := kmsg.NewPtrOffsetFetchResponse()
 		code := int16(codeOf(a.Err))
@@ -52,6 +59,26 @@ func (b *Broker) offsetFetch(r *Request) {
 		r.Reply(resp)
 	})
 	b.askGroup(req.Group, in)
+}
+
+// consumerOffsets reads what a consumer of 0.8 has kept.
+func (b *Broker) consumerOffsets(name string, partitions []group.TopicPartition) *kmsg.OffsetFetchResponse {
+	resp, route := kmsg.NewPtrOffsetFetchResponse(), b.route.Load()
+	for _, tp := range partitions {
+		p, none := kmsg.NewOffsetFetchResponseTopicPartition(), ""
+		p.Partition, p.Offset, p.Metadata, p.ErrorCode = tp.Partition, -1, &none, int16(wire.UnknownTopicOrPartition)
+		if t := route.topics[tp.Topic]; t != nil && t.exists(tp.Partition) {
+			offset, found, err := b.cluster.ConsumerOffset(context.Background(), name, tp.Topic, tp.Partition)
+			switch {
+			case err != nil:
+				p.ErrorCode = int16(codeOf(err))
+			case found:
+				p.Offset, p.ErrorCode = offset, 0
+			}
+		}
+		fetchTopic(resp, tp.Topic, p)
+	}
+	return resp
 }
 
 func fetchTopic(resp *kmsg.OffsetFetchResponse, topic string, p kmsg.OffsetFetchResponseTopicPartition) {

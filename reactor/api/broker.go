@@ -17,9 +17,11 @@ import (
 	"github.com/pelton-broker/pelton/internal/disk"
 	"github.com/pelton-broker/pelton/internal/task"
 	"github.com/pelton-broker/pelton/logstore"
+	"github.com/pelton-broker/pelton/logstore/batch"
 	"github.com/pelton-broker/pelton/netpoll"
 	"github.com/pelton-broker/pelton/perf"
 	"github.com/pelton-broker/pelton/reactor"
+	"github.com/pelton-broker/pelton/reactor/quota"
 	"github.com/pelton-broker/pelton/reactor/wire"
 )
 
@@ -63,6 +65,15 @@ type Broker struct {
 	// makingOffsets: the topic of committed offsets is being created.
 	makingOffsets atomic.Bool
 
+	// converters hold the memory in which records are converted for old consumers, codecs their decoders.
+	converters sync.Pool
+	codecs     *batch.Codecs
+
+	// limits are the client quotas, nil when none is set; quotas are what they were read from and belong to the goroutine that publishes.
+	limits atomic.Pointer[quota.Limits]
+	quotas map[meta.QuotaEntity]map[string]string
+	book   *quota.Book
+
 	producerIDs producerIDs
 	// stopped is closed when no shard runs any more.
 	stopped  chan struct{}
@@ -77,8 +88,9 @@ type hostKey struct {
 
 // NewBroker builds a broker that knows no topic yet.
 func NewBroker(p Parts) *Broker {
-	b := &Broker{table: newLookup(Rows()), base: p.Config, derive: p.Derive, logs: p.Logs, perf: p.Perf, clock: p.Clock, log: p.Log, hosts: map[hostKey]*Hosted{}, stopped: make(chan struct{})}
+	b := &Broker{table: newLookup(Rows()), base: p.Config, derive: p.Derive, logs: p.Logs, perf: p.Perf, clock: p.Clock, log: p.Log, hosts: map[hostKey]*Hosted{}, codecs: batch.NewCodecs(), stopped: make(chan struct{})}
 	b.configure(p.Config)
+	b.book = quota.NewBook(b.Options().QuotaWindows, b.Options().MutationWindows)
 	b.route.Store(&Route{Image: &meta.Image{}, topics: map[string]*topicRoute{}, byID: map[meta.ID]*topicRoute{}})
 	b.pool = task.NewPool(p.Group, "handler", b.Options().HandlerThreads)
 	b.checks = task.NewPool(p.Group, "check", b.Options().CheckThreads)
@@ -126,7 +138,9 @@ func (b *Broker) OnStop(*reactor.Shard) {}
 
 // OnOpen implements reactor.Hooks.
 func (b *Broker) OnOpen(s *reactor.Shard, c *netpoll.Conn) {
-	c.User = &Session{conn: c, local: localOf(s)}
+	sess := &Session{conn: c, local: localOf(s)}
+	c.User = sess
+	b.greet(sess, c)
 }
 
 // OnClose implements reactor.Hooks.
@@ -179,6 +193,7 @@ func (b *Broker) onFrame(s *Session, f netpoll.Frame) {
 		return
 	}
 	s.local.countRequests(h.Key, 1, f.B)
+	s.identify(h.ClientID)
 	row := b.table.row(h.Key)
 	switch {
 	case row == nil || (h.Key != int16(kmsg.ApiVersions) && (h.Version < row.Min || h.Version > row.Max)):
@@ -195,8 +210,9 @@ func (b *Broker) onFrame(s *Session, f netpoll.Frame) {
 
 // onSlow decodes a request of the slow path and runs its handler where its row says.
 func (b *Broker) onSlow(s *Session, f netpoll.Frame, h wire.Header, body *wire.Reader, row *Row) {
-	r := &Request{Key: h.Key, Version: h.Version, Corr: h.Corr, ClientID: string(h.ClientID), Principal: "User:ANONYMOUS",
-		Remote: s.conn.Remote, session: s, home: s.local.shard, startNs: s.local.shard.Now()}
+	r := &Request{Key: h.Key, Version: h.Version, Corr: h.Corr, ClientID: string(h.ClientID), Principal: "User:" + s.user(),
+		Remote: s.conn.Remote, session: s, home: s.local.shard, startNs: s.local.shard.Now(), user: s.user(), meter: s.usage.request}
+	r.run()
 	if row.Where == OnPool && s.inFlight > 0 {
 		// Kafka takes a connection's next request when the last is answered. What reads or changes more than one partition's log must look
 		// the same here: a topic is not deleted under a produce request that came before.
@@ -239,7 +255,8 @@ func (b *Broker) onSlow(s *Session, f netpoll.Frame, h wire.Header, body *wire.R
 	}
 	r.alone = true
 	s.raise()
-	if err := b.pool.Do(func() { row.Handle(b, r) }); err != nil {
+	r.rest()
+	if err := b.pool.Do(func() { r.run(); row.Handle(b, r) }); err != nil {
 		s.conn.Close(err)
 	}
 	s.local.shard.WokeGoroutine()
@@ -304,13 +321,14 @@ func (b *Broker) Wait(topic string, partition int32, fn func(h *Hosted)) error {
 // say, does not keep others from being decoded.
 func (r *Request) Detach() {
 	r.direct = false
+	r.rest()
 	r.giveBack()
 }
 
 // ToPool moves a request from the connection's shard to the pool.
 func (b *Broker) ToPool(r *Request, fn func()) {
 	r.Detach()
-	if err := b.pool.Do(fn); err != nil {
+	if err := b.pool.Do(func() { r.run(); fn() }); err != nil {
 		r.session.conn.Close(err)
 	}
 	r.home.WokeGoroutine()

@@ -23,6 +23,7 @@ func codeRows() []codeRow {
 	return []codeRow{
 		{ErrNotHosted, wire.UnknownTopicOrPartition},
 		{errUnknownTopicID, wire.UnknownTopicID},
+		{errThrottled, wire.ThrottlingQuotaExceeded},
 
 		{batch.ErrCRC, wire.CorruptMessage},
 		{batch.ErrTruncated, wire.CorruptMessage},
@@ -33,6 +34,7 @@ func codeRows() []codeRow {
 		{batch.ErrCodec, wire.UnsupportedCompressionType},
 		{batch.ErrBomb, wire.RecordListTooLarge},
 		{batch.ErrDecompress, wire.CorruptMessage},
+		{batch.ErrNeedsNewFormat, wire.UnsupportedForMessageFormat},
 
 		{logstore.ErrOffsetOutOfRange, wire.OffsetOutOfRange},
 		{logstore.ErrOffline, wire.KafkaStorageError},

@@ -24,7 +24,11 @@ func (f *fetch) send(s *Session) {
 		copy(out.Append(cut-at), f.out.B[at:cut])
 		at = cut
 		f.unsent++
-		out.Span(p.span.File.Fd(), p.span.Pos, p.send, f)
+		if p.down != noConversion {
+			out.Borrow(f.made[p.from:p.to], f)
+		} else {
+			out.Span(p.span.File.Fd(), p.span.Pos, p.send, f)
+		}
 		records += p.send
 	}
 	if at < len(f.out.B) {
@@ -50,7 +54,7 @@ func (f *fetch) told(p *fetchPart) bool {
 	if e == nil {
 		return true
 	}
-	news := f.full || p.send > 0 || p.res.Err != 0 || p.res.HighWatermark != e.hw || p.res.LogStart != e.start
+	news := f.news(p)
 	e.hw, e.start = p.res.HighWatermark, p.res.LogStart
 	if p.res.Err != 0 {
 		e.hw = -1 // so that the end of the error is news
@@ -58,15 +62,21 @@ func (f *fetch) told(p *fetchPart) bool {
 	return news
 }
 
+// news tells whether a partition has something that the consumer does not know.
+func (f *fetch) news(p *fetchPart) bool {
+	e := p.entry
+	return e == nil || f.full || p.send > 0 || p.res.Err != 0 || p.res.HighWatermark != e.hw || p.res.LogStart != e.start
+}
+
 // encode writes the whole answer but the records into out and notes where those go.
 func (f *fetch) encode() {
 	w := &f.out
 	w.B, f.cuts = w.B[:0], f.cuts[:0]
-	if f.code != wire.None {
+	if f.code != wire.None || f.throttleMs > 0 {
 		f.parts = f.parts[:0]
 	}
 	topics, records := f.mark()
-	wire.FetchHead(w, f.version, f.corr, 0, int16(f.code), f.sid, topics)
+	wire.FetchHead(w, f.version, f.corr, f.throttleMs, int16(f.code), f.sid, topics)
 	for i := 0; i < len(f.parts); {
 		n, told := f.run(i)
 		if told > 0 {

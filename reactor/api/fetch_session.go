@@ -253,6 +253,7 @@ func (f *fetch) add(route *Route, name string, id meta.ID, index int32, e *fetch
 	p.name, p.id, p.entry, p.host, p.has, p.send = name, id, e, nil, false, 0
 	p.warming, p.warmed = false, 0
 	p.span.Len = 0
+	p.down, p.from, p.to = noConversion, 0, 0
 	if e != nil {
 		p.offset, p.max, p.epoch, p.lastRead = e.offset, e.max, e.epoch, e.lastRead
 	}
@@ -275,6 +276,8 @@ func (f *fetch) add(route *Route, name string, id meta.ID, index int32, e *fetch
 	}
 	if p.host = t.host(index); p.host == nil {
 		p.res.Err = int16(t.missing(index, f.local.broker.Options().BrokerID))
+	} else if f.version < 10 {
+		p.res.Err = int16(p.older(f.version, &t.options))
 	}
 	return p
 }

@@ -31,6 +31,8 @@ type Local struct {
 	aborted     []logstore.AbortedTxn
 	freeProduce []*produce
 	freeFetch   []*fetch
+	// convertedHeld is the memory of converted records whose answers have not gone.
+	convertedHeld int64
 
 	samples uint64  // requests whose phases might be measured
 	codes   []int16 // scratch for counting errors

@@ -4,6 +4,7 @@ import (
 	"github.com/pelton-broker/pelton/logstore"
 	"github.com/pelton-broker/pelton/logstore/batch"
 	"github.com/pelton-broker/pelton/reactor/coord"
+	"github.com/pelton-broker/pelton/reactor/quota"
 )
 
 // Options are the broker's settings as handlers need them; cmd fills them from the configuration.
@@ -29,6 +30,8 @@ type Options struct {
 	FetchSessionEvictionMs int64
 	// FetchMaxBytes bounds one answer whatever the consumer asks for.
 	FetchMaxBytes int32
+	// QuotaWindows are the windows of client quotas, MutationWindows those of the quota on changes of topics.
+	QuotaWindows, MutationWindows quota.Windows
 	// DecodedBytes bounds what the large requests of one shard cost once decoded.
 	DecodedBytes int64
 
@@ -43,4 +46,7 @@ type TopicOptions struct {
 	// MinISR is min.insync.replicas. Durable: flush.messages=1, appends are acknowledged after their fdatasync.
 	MinISR  int32
 	Durable bool
+	// Target is the form in which records are kept. DownConvert: consumers that know only older formats get converted records.
+	Target      batch.Target
+	DownConvert bool
 }

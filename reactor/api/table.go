@@ -69,12 +69,12 @@ func (r *Row) Name() string { return kmsg.NameForKey(r.Key) }
 // Rows is the whole table, in the order of keys.
 func Rows() []Row {
 	return []Row{
-		{Key: 0, Min: 0, Max: 13, Operation: OpWrite, Resource: ResTopic, Expand: 1},
-		{Key: 1, Min: 4, Max: 18, Advertised: 4, Operation: OpRead, Resource: ResTopic, Expand: 2},
-		{Key: 2, Min: 1, Max: 11, Advertised: 1, Where: OnPool, Operation: OpDescribe, Resource: ResTopic, Expand: 8, Handle: (*Broker).listOffsets},
+		{Key: 0, Max: 13, Operation: OpWrite, Resource: ResTopic, Expand: 1},
+		{Key: 1, Max: 18, Operation: OpRead, Resource: ResTopic, Expand: 2},
+		{Key: 2, Max: 11, Where: OnPool, Operation: OpDescribe, Resource: ResTopic, Expand: 8, Handle: (*Broker).listOffsets},
 		{Key: 3, Min: 0, Max: 13, Operation: OpDescribe, Resource: ResTopic, Expand: 8, Handle: (*Broker).metadata},
-		{Key: 8, Min: 1, Max: 10, Advertised: 1, Operation: OpRead, Resource: ResGroup, Expand: 16, Handle: (*Broker).offsetCommit},
-		{Key: 9, Min: 1, Max: 10, Advertised: 1, Operation: OpDescribe, Resource: ResGroup, Expand: 16, Handle: (*Broker).offsetFetch},
+		{Key: 8, Max: 10, Operation: OpRead, Resource: ResGroup, Expand: 16, Handle: (*Broker).offsetCommit},
+		{Key: 9, Max: 10, Operation: OpDescribe, Resource: ResGroup, Expand: 16, Handle: (*Broker).offsetFetch},
 		{Key: 10, Max: 6, Operation: OpDescribe, Resource: ResGroup, Expand: 8, Handle: (*Broker).findCoordinator},
 		{Key: 11, Max: 9, Operation: OpRead, Resource: ResGroup, Expand: 8, Handle: (*Broker).joinGroup},
 		{Key: 12, Max: 4, Operation: OpRead, Resource: ResGroup, Expand: 8, Handle: (*Broker).heartbeat},

@@ -79,7 +79,7 @@ func TestCountsThatLie(t *testing.T) {
 		if changesMuch[key] {
 			continue
 		}
-		for version := max(r[0], lowestSpoken[key]); version <= r[1]; version++ {
+		for version := r[0]; version <= r[1]; version++ {
 			t.Run(fmt.Sprintf("%s-v%d", kmsg.NameForKey(key), version), func(t *testing.T) {
 				// Neighbouring versions have nearly the same layout: each is lied to at other bytes.
 				frames := lies(filled(key, version), 12+int(version)%6, 6)
@@ -112,7 +112,7 @@ func TestCountsThatAmplify(t *testing.T) {
 		if changesMuch[key] {
 			continue
 		}
-		for _, version := range []int16{max(r[0], lowestSpoken[key]), r[1]} {
+		for _, version := range []int16{r[0], r[1]} {
 			t.Run(fmt.Sprintf("%s-v%d", kmsg.NameForKey(key), version), func(t *testing.T) {
 				frame := filled(key, version)
 				worst := int64(0)

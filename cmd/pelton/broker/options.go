@@ -17,6 +17,7 @@ import (
 	"github.com/pelton-broker/pelton/reactor"
 	"github.com/pelton-broker/pelton/reactor/api"
 	"github.com/pelton-broker/pelton/reactor/coord"
+	"github.com/pelton-broker/pelton/reactor/quota"
 )
 
 // mailPools are the sizes of the pools off the shards.
@@ -52,10 +53,17 @@ func derive(id int32, codecs *batch.Codecs, shards int) func(*config.Broker) api
 			FetchSessionSlots:        c.Int("max.incremental.fetch.session.cache.slots"),
 			FetchSessionEvictionMs:   120_000,
 			FetchMaxBytes:            int32(c.Int("fetch.max.bytes")),
+			QuotaWindows:             windowsOf(c, "quota"),
+			MutationWindows:          windowsOf(c, "controller.quota"),
 			DecodedBytes:             c.Long("pelton.request.memory.bytes") / int64(shards),
 			Topic:                    func(set map[string]string) api.TopicOptions { return topicOptions(c.Topic(set), c, codecs) },
 		}
 	}
+}
+
+// windowsOf are the windows over which a kind of quotas is measured.
+func windowsOf(c *config.Broker, prefix string) quota.Windows {
+	return quota.Windows{Num: c.Int(prefix + ".window.num"), Ms: int64(c.Int(prefix+".window.size.seconds")) * 1000}
 }
 
 func coordOptions(c *config.Broker) coord.Options {
@@ -121,9 +129,21 @@ func topicOptions(t *config.Topic, c *config.Broker, codecs *batch.Codecs) api.T
 			TimestampAfterMs:  t.TimestampAfterMs(),
 			Codecs:            codecs,
 		},
-		MinISR:  int32(t.Int("min.insync.replicas")),
-		Durable: t.Long("flush.messages") == 1,
+		MinISR:      int32(t.Int("min.insync.replicas")),
+		Durable:     t.Long("flush.messages") == 1,
+		Target:      batch.Target{Magic: t.RecordFormat(), Codec: storedCodec(t.Str("compression.type"))},
+		DownConvert: t.Bool("message.downconversion.enable"),
 	}
+}
+
+// storedCodec is what compression.type asks for.
+func storedCodec(name string) batch.Codec {
+	for c := batch.None; c <= batch.Zstd; c++ {
+		if c.String() == name || (c == batch.None && name == "uncompressed") {
+			return c
+		}
+	}
+	return batch.KeepCodec
 }
 
 // noneIfZero keeps a zero that means "at once" apart from an option's "use the default".

@@ -101,7 +101,7 @@ func TestEveryVersionAnswers(t *testing.T) {
 		if betweenBrokers[key] {
 			continue
 		}
-		for version := max(r[0], lowestSpoken[key]); version <= r[1]; version++ {
+		for version := r[0]; version <= r[1]; version++ {
 			for i, req := range wellFormed(key, version, name, id) {
 				c := n.dial(t)
 				resp, err := tryAsk[kmsg.Response](c, version, req)
@@ -123,9 +123,6 @@ func TestEveryVersionAnswers(t *testing.T) {
 
 // betweenBrokers are the keys that brokers and controllers use among themselves.
 var betweenBrokers = map[int16]bool{4: true, 5: true, 6: true, 7: true, 56: true, 58: true, 67: true}
-
-// lowestSpoken are versions below which an advertised key is refused or needs records of an old format.
-var lowestSpoken = map[int16]int16{0: 3, 1: 4}
 
 // wellFormed makes requests of a key that a broker can answer with or without an error.
 func wellFormed(key, version int16, name string, id [16]byte) []kmsg.Request {
