@@ -18,13 +18,9 @@ type codeRow struct {
 	code wire.Code
 }
 
-// codeRows is the whole mapping. errors_test.go checks that every exported sentinel of the packages below is in it.
-func codeRows() []codeRow {
+// recordRows are the codes for what is wrong with records.
+func recordRows() []codeRow {
 	return []codeRow{
-		{ErrNotHosted, wire.UnknownTopicOrPartition},
-		{errUnknownTopicID, wire.UnknownTopicID},
-		{errThrottled, wire.ThrottlingQuotaExceeded},
-
 		{batch.ErrCRC, wire.CorruptMessage},
 		{batch.ErrTruncated, wire.CorruptMessage},
 		{batch.ErrTooLarge, wire.MessageTooLarge},
@@ -35,6 +31,16 @@ func codeRows() []codeRow {
 		{batch.ErrBomb, wire.RecordListTooLarge},
 		{batch.ErrDecompress, wire.CorruptMessage},
 		{batch.ErrNeedsNewFormat, wire.UnsupportedForMessageFormat},
+	}
+}
+
+// codeRows is the whole mapping. errors_test.go checks that every exported sentinel of the packages below is in it.
+func codeRows() []codeRow {
+	return append(recordRows(), []codeRow{
+		{ErrNotHosted, wire.UnknownTopicOrPartition},
+		{errUnknownTopicID, wire.UnknownTopicID},
+		{errUnsupported, wire.UnsupportedVersion},
+		{errThrottled, wire.ThrottlingQuotaExceeded},
 
 		{logstore.ErrOffsetOutOfRange, wire.OffsetOutOfRange},
 		{logstore.ErrOffline, wire.KafkaStorageError},
@@ -88,7 +94,7 @@ func codeRows() []codeRow {
 		{run.ErrTopicDeletionDisabled, wire.TopicDeletionDisabled},
 		{run.ErrNotController, wire.NotController},
 		{run.ErrClosed, wire.BrokerNotAvailable},
-	}
+	}...)
 }
 
 // codeOf is Kafka's code for a domain error; UNKNOWN_SERVER_ERROR for one that the table lacks.
