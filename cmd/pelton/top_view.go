@@ -1,0 +1,212 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pelton-broker/pelton/perf"
+)
+
+// topView is one interval of a broker's life, made of two metrics pages.
+type topView struct {
+	Seconds    float64      `json:"seconds"`
+	Uptime     float64      `json:"uptime_s"`
+	Backend    string       `json:"disk_backend"`
+	Partitions float64      `json:"partitions"`
+	RecordsIn  float64      `json:"records_in_per_second"`
+	Shards     []shardView  `json:"shards"`
+	APIs       []apiView    `json:"apis"`
+	Phases     []phaseView  `json:"phases"`
+	Requests   []classTotal `json:"request_totals"`
+}
+
+// shardView is a shard's interval. Rates are per second; what has no rate is as it stood at the end.
+type shardView struct {
+	Shard        string  `json:"shard"`
+	Turns        float64 `json:"turns_per_second"`
+	SlowTurns    float64 `json:"slow_turns"`
+	Requests     float64 `json:"requests_per_second"`
+	BytesIn      float64 `json:"bytes_in_per_second"`
+	BytesOut     float64 `json:"bytes_out_per_second"`
+	Connections  float64 `json:"connections"`
+	Paused       float64 `json:"paused_connections"`
+	RingDepth    float64 `json:"ring_depth"`
+	WaitProduce  float64 `json:"waiting_produce"`
+	WaitFetch    float64 `json:"waiting_fetch"`
+	ColdReads    float64 `json:"cold_reads_per_second"`
+	CacheHits    float64 `json:"page_cache_hit_share"` // of the bytes sent to consumers; −1: none were sent
+	BudgetBytes  float64 `json:"budget_used_bytes"`
+	BudgetPauses float64 `json:"budget_pauses"`
+}
+
+// apiView is an API's interval.
+type apiView struct {
+	API      string  `json:"api"`
+	Requests float64 `json:"requests_per_second"`
+	Errors   float64 `json:"errors_per_second"`
+	BytesIn  float64 `json:"request_bytes_per_second"`
+	BytesOut float64 `json:"response_bytes_per_second"`
+}
+
+// phaseView is where the sampled requests of a class were.
+type phaseView struct {
+	Class  string  `json:"class"`
+	Phase  string  `json:"phase"`
+	MeanUs float64 `json:"mean_us"` // over all sampled requests of the class, those that did not meet the phase too
+	P99Us  float64 `json:"p99_us"`
+	Share  float64 `json:"share"`
+}
+
+// classTotal is how long whole requests of a class took.
+type classTotal struct {
+	Class  string  `json:"class"`
+	Rate   float64 `json:"requests_per_second"`
+	MeanUs float64 `json:"mean_us"`
+	P50Us  float64 `json:"p50_us"`
+	P99Us  float64 `json:"p99_us"`
+}
+
+// viewOf compares two pages that lie length apart.
+func viewOf(before, now *perf.Scrape, length time.Duration) topView {
+	s := max(length.Seconds(), 1e-3)
+	d := now.Since(before)
+	v := topView{Seconds: s, Uptime: now.Sum("broker_process_uptime_seconds"), Partitions: now.Sum("broker_replica_partitions_count"), RecordsIn: d.Sum("broker_produce_records_total") / s}
+	for _, l := range now.Samples("broker_disk_backend_info") {
+		if l.Value == 1 {
+			v.Backend = l.Label("backend")
+		}
+	}
+	for _, shard := range now.Values("broker_shard_turns_total", "shard") {
+		if shard != "off" {
+			v.Shards = append(v.Shards, shardOf(d, now, shard, s))
+		}
+	}
+	for _, api := range now.Values("broker_api_requests_total", "api") {
+		a := apiView{API: api, Requests: d.Sum("broker_api_requests_total", "api", api) / s, Errors: d.Sum("broker_api_request_errors_total", "api", api) / s,
+			BytesIn: d.Sum("broker_api_request_bytes_total", "api", api) / s, BytesOut: d.Sum("broker_api_response_bytes_total", "api", api) / s}
+		if a.Requests > 0 {
+			v.APIs = append(v.APIs, a)
+		}
+	}
+	slices.SortStableFunc(v.APIs, func(a, b apiView) int { return int(max(-1, min(1, b.Requests-a.Requests))) })
+	for _, class := range []string{"produce", "fetch", "other"} {
+		v.Phases = append(v.Phases, phasesOf(d, class)...)
+		const total = "broker_request_total_seconds"
+		if n := d.Sum(total+"_count", "class", class); n > 0 {
+			v.Requests = append(v.Requests, classTotal{class, n / s, d.Sum(total+"_sum", "class", class) / n * 1e6, d.Quantile(0.5, total, "class", class) * 1e6, d.Quantile(0.99, total, "class", class) * 1e6})
+		}
+	}
+	return v
+}
+
+func shardOf(d, now *perf.Scrape, shard string, s float64) shardView {
+	grew := func(name string) float64 { return d.Sum(name, "shard", shard) }
+	at := func(name string) float64 { return now.Sum(name, "shard", shard) }
+	v := shardView{Shard: shard, Turns: grew("broker_shard_turns_total") / s, SlowTurns: grew("broker_shard_slow_turns_total"), Requests: grew("broker_api_requests_total") / s,
+		BytesIn: grew("broker_network_received_bytes_total") / s, BytesOut: grew("broker_network_sent_bytes_total") / s,
+		Connections: at("broker_network_connections_active_count"), Paused: at("broker_network_connections_paused_count"), RingDepth: at("broker_disk_inflight_count"),
+		WaitProduce: at("broker_purgatory_produce_waiting_count"), WaitFetch: at("broker_purgatory_fetch_waiting_count"), ColdReads: grew("broker_disk_cold_reads_total") / s,
+		CacheHits: -1, BudgetBytes: at("broker_shard_budget_used_bytes"), BudgetPauses: grew("broker_shard_budget_pauses_total")}
+	if sent := grew("broker_fetch_sent_bytes_total"); sent > 0 {
+		v.CacheHits = max(0, 1-grew("broker_disk_cold_read_bytes_total")/sent)
+	}
+	return v
+}
+
+// phasesOf is each phase's part of a class' sampled requests, in the order in which a request meets them.
+func phasesOf(d *perf.Scrape, class string) (list []phaseView) {
+	const name = "broker_request_phase_seconds"
+	all, sampled := d.Sum(name+"_sum", "class", class), 0.0
+	for p := range perf.NumPhases {
+		sampled = max(sampled, d.Sum(name+"_count", "class", class, "phase", p.String()))
+	}
+	if all == 0 || sampled == 0 {
+		return nil
+	}
+	for p := range perf.NumPhases {
+		sum := d.Sum(name+"_sum", "class", class, "phase", p.String())
+		if sum == 0 {
+			continue
+		}
+		list = append(list, phaseView{class, p.String(), sum / sampled * 1e6, d.Quantile(0.99, name, "class", class, "phase", p.String()) * 1e6, sum / all})
+	}
+	return list
+}
+
+func (v topView) print(w io.Writer, admin string) error {
+	fmt.Fprintf(w, "%s  up %v  %d shards  %g partitions  disk %s  %.1f s  %s records/s in\n\n", admin, (time.Duration(v.Uptime) * time.Second).String(), len(v.Shards), v.Partitions, orDash(v.Backend), v.Seconds, counted(v.RecordsIn))
+	t := newTable("SHARD", "TURNS/S", "SLOW", "REQUESTS/S", "MB/S IN", "MB/S OUT", "CONNS", "PAUSED", "RING", "WAITING P/F", "COLD/S", "CACHE", "BUDGET")
+	for _, s := range v.Shards {
+		hits := "-"
+		if s.CacheHits >= 0 {
+			hits = fmt.Sprintf("%.1f %%", s.CacheHits*100)
+		}
+		t.add(s.Shard, counted(s.Turns), s.SlowTurns, counted(s.Requests), mega(s.BytesIn), mega(s.BytesOut), s.Connections, s.Paused, s.RingDepth,
+			fmt.Sprintf("%g/%g", s.WaitProduce, s.WaitFetch), counted(s.ColdReads), hits, humanBytes(int64(s.BudgetBytes)))
+	}
+	if err := t.print(w); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	t = newTable("API", "REQUESTS/S", "ERRORS/S", "MB/S IN", "MB/S OUT")
+	for _, a := range v.APIs {
+		t.add(a.API, counted(a.Requests), counted(a.Errors), mega(a.BytesIn), mega(a.BytesOut))
+	}
+	if err := t.print(w); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	t = newTable("REQUESTS", "PER S", "MEAN", "P50", "P99", "WHERE THE TIME GOES")
+	for _, r := range v.Requests {
+		t.add(r.Class, counted(r.Rate), micros(r.MeanUs), micros(r.P50Us), micros(r.P99Us), v.phaseBar(r.Class))
+	}
+	return t.print(w)
+}
+
+// phaseBar names a class' phases with their share of its time, the large ones first.
+func (v topView) phaseBar(class string) string {
+	var mine []phaseView
+	for _, p := range v.Phases {
+		if p.Class == class {
+			mine = append(mine, p)
+		}
+	}
+	slices.SortStableFunc(mine, func(a, b phaseView) int { return int(max(-1, min(1, (b.Share-a.Share)*1e6))) })
+	var parts []string
+	for _, p := range mine {
+		if share := p.Share * 100; share >= 1 || len(parts) == 0 {
+			parts = append(parts, fmt.Sprintf("%s %.0f%% %s", p.Phase, share, micros(p.MeanUs)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// counted is a count or rate that keeps its column narrow.
+func counted(v float64) string {
+	switch {
+	case v >= 1e6:
+		return strconv.FormatFloat(v/1e6, 'f', 2, 64) + "M"
+	case v >= 1e4:
+		return strconv.FormatFloat(v/1e3, 'f', 1, 64) + "k"
+	case v >= 10 || v == 0:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 1, 64)
+}
+
+func mega(v float64) string { return strconv.FormatFloat(v/1e6, 'f', 2, 64) }
+
+// micros is a time with three digits.
+func micros(us float64) string {
+	switch {
+	case us >= 1e6:
+		return strconv.FormatFloat(us/1e6, 'g', 3, 64) + "s"
+	case us >= 1e3:
+		return strconv.FormatFloat(us/1e3, 'g', 3, 64) + "ms"
+	}
+	return strconv.FormatFloat(us, 'g', 3, 64) + "us"
+}
