@@ -133,7 +133,7 @@ Read it to its end:     pelton consume logs -o beginning -e`,
 	}
 	add("serve", serverCommand(std), zkCommand(std))
 	add("client", topicsCommand(std), configsCommand(std), groupsCommand(std), logDirsCommand(std), produceCommand(std), consumeCommand(std), perfCommand(std))
-	add("machine", logCommand(std), doctorCommand(std), planCommand(std), labCommand(std), linkToolsCommand(std), versionCommand(std))
+	add("machine", logCommand(std), doctorCommand(std), planCommand(std), topCommand(std), labCommand(std), linkToolsCommand(std), versionCommand(std))
 	root.AddCommand(gendocsCommand(std))
 	return root
 }
