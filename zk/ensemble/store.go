@@ -104,6 +104,7 @@ type Persist struct {
 	// Install is a snapshot that came from the leader: its files first, then the log begins anew behind it.
 	Install *Install
 
+	flow      *inflow
 	responses []*pb.Message
 }
 
@@ -133,7 +134,8 @@ func (c *Core) persist(m *pb.Message) {
 		if f == nil {
 			invariant.Broken("zk/ensemble: raft took a snapshot that was not received", m.GetSnapshot().GetMetadata().GetIndex())
 		}
-		p.Install = &Install{Base: f.base, Pieces: f.pieces}
+		p.flow, p.Install = f, &Install{Base: f.base, Pieces: f.pieces}
+		clear(c.installed)
 	}
 	if n := len(p.Entries); n > 0 {
 		c.unstable = p.Entries[n-1].GetIndex()
@@ -148,7 +150,7 @@ func (c *Core) Persisted(p *Persist) {
 	if p.Install != nil {
 		must(c.store.ApplySnapshot(baseSnapshot(p.Install.Base)))
 		c.store.bytes = 0
-		c.install(p.Install.Base.Index)
+		c.install(p.flow)
 	}
 	if p.Hard != nil {
 		must(c.store.SetHardState(p.Hard))

@@ -150,20 +150,17 @@ func (c *Core) received(f *inflow) {
 		c.log.Warn("zk ensemble: the leader's state cannot be read", "err", err)
 		return
 	}
-	t.Zxid, t.Extended = f.base.Zxid, c.Tree.Extended
+	t.Zxid, t.Extended, t.Schemes = f.base.Zxid, c.Tree.Extended, c.Tree.Schemes
 	f.tree, f.open = t, open
 	if f.base.Index <= c.applied {
 		return
 	}
-	clear(c.installed)
 	c.installed[f.base.Index] = f
 	c.step(f.msg)
 }
 
 // install puts the state in place, once it is on disk.
-func (c *Core) install(index uint64) {
-	f := c.installed[index]
-	delete(c.installed, index)
+func (c *Core) install(f *inflow) {
 	c.Tree, c.conf, c.applied = f.tree, f.base.Conf, f.base.Index
 	c.unstable = f.base.Index
 	c.Sessions = session.NewTracker(c.o.SessionTickMs, c.nowMs)
