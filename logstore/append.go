@@ -232,7 +232,9 @@ func (l *Log) buildChain(first *Append) {
 	w.unflushed += count
 	w.chainSize = size
 	w.op.Kind, w.op.File, w.op.Off, w.op.Owner = disk.Write, seg.file, seg.size, l
-	w.op.Durable = l.durableNext(first)
+	if w.op.Durable = l.durableNext(first); w.op.Durable && l.work.unsettled {
+		l.work.hurrySettles()
+	}
 }
 
 // rebase gives a compressed message of format 0 the offsets that stand inside it: they count from the log's start, so nobody could write

@@ -195,7 +195,7 @@ func (m *Manager) wholeDir(d *Dir) bool {
 // closeClean leaves the files as Kafka leaves them. A log that is as it was found needs nothing.
 func (l *Log) closeClean() error {
 	l.closed = true
-	if !l.dirty && l.end == l.opened && !l.epochs.dirty && len(l.work.slow) == 0 && !l.work.slowOut {
+	if !l.dirty && l.end == l.opened && !l.epochs.dirty && len(l.work.slow) == 0 && len(l.work.settles) == 0 && !l.work.slowOut {
 		return nil
 	}
 	for _, job := range l.work.slow { // a new partition needs its names, and segments that retention took out must not come back

@@ -23,6 +23,7 @@ type Options struct {
 	DeleteRetentionMs  int64   // delete.retention.ms
 	DedupeBytes        int64   // log.cleaner.dedupe.buffer.size, for one cleaning
 	LogAppendTime      bool    // message.timestamp.type
+	SettleDelayMs      int64   // pelton.log.settle.delay.ms: how long a closed segment that nobody flushes may wait for its sync
 	Preallocate        bool    // preallocate: a new segment's blocks are reserved when it is made
 	ProducerExpiry     int64   // producer.id.expiration.ms
 }

@@ -109,6 +109,7 @@ func (l *Log) dropFirst(n int, nowMs int64) {
 	}
 	l.window = window{b: l.window.b[:0]}
 	l.moveStart(l.segments[0].base)
+	l.work.forgetSettles(gone)
 	l.work.slow = append(l.work.slow, &renameWork{l: l, segs: gone})
 	l.settledUpTo()
 }

@@ -20,6 +20,7 @@ type lanes struct {
 	roll      *rollWork
 	rollOut   bool
 	slow      []Work
+	settles   []*settleWork // closed segments that wait to be made final, oldest first
 	slowOut   bool
 	clean     *compactWork
 	cleanOut  bool
@@ -75,6 +76,9 @@ func (l *Log) nextWork() Work {
 	if w.roll != nil && !w.rollOut {
 		w.rollOut = true
 		return w.roll
+	}
+	if !w.slowOut && w.settleDue(l.nowMs) {
+		return w.nextSettle()
 	}
 	if w.slowOut || len(w.slow) == 0 {
 		if job := w.clean; job != nil && !w.cleanOut {
@@ -135,7 +139,7 @@ type rollWork struct {
 func (l *Log) beginRoll() {
 	w := &rollWork{l: l, seg: newSegment(l.path, l.end, l.nowMs), most: l.opt.IndexMaxBytes}
 	if q := &l.write; q.head < len(q.queue) {
-		w.sync = q.queue[q.head].Durable || l.opt.FlushMessages > 0
+		w.sync = q.queue[q.head].Durable || l.opt.FlushMessages == 1
 	}
 	if l.opt.Preallocate {
 		w.pre = int64(l.opt.SegmentBytes)
@@ -211,7 +215,7 @@ func (w *rollWork) Apply() {
 	l.segments = append(l.segments, w.seg)
 	old.times.addTime(old.maxTime, int32(old.maxTimeLast-old.base))
 	l.work.unsettled = true
-	l.work.slow = append(l.work.slow, &settleWork{l: l, seg: old, snapshot: l.producers.EncodeSnapshot(), at: w.seg.base})
+	l.settleLater(old, w.seg.base, w.sync)
 	l.publish()
 }
 
@@ -246,35 +250,6 @@ func (w *birthWork) Apply() {
 	}
 }
 
-// settleWork makes a closed segment final: synced, its indexes written and cut to their entries, the producers' snapshot beside it.
-type settleWork struct {
-	l        *Log
-	seg      *Segment
-	snapshot []byte
-	at       int64
-	synced   bool
-	err      error
-}
-
-// Run implements Work.
-func (w *settleWork) Run() {
-	if w.err = errors.Join(w.seg.file.Sync(), w.l.fs.SyncDir(w.l.path)); w.err != nil {
-		return
-	}
-	w.synced = true
-	for _, x := range []*Index{&w.seg.offsets, &w.seg.times} {
-		if w.err = writeIndex(w.l.fs, x); w.err != nil {
-			return
-		}
-	}
-	if len(w.seg.txns) > 0 {
-		if w.err = w.l.fs.WriteFileAtomic(w.seg.stem+sufTxn, encodeTxnIndex(w.seg.txns)); w.err != nil {
-			return
-		}
-	}
-	w.err = w.l.fs.WriteFileAtomic(filepath.Join(w.l.path, fileName(w.at, sufSnapshot)), w.snapshot)
-}
-
 // writeIndex puts the entries into the preallocated file, cuts it to them, syncs it and opens it for reading.
 func writeIndex(fs disk.FS, x *Index) error {
 	f, err := fs.OpenFile(x.path, os.O_CREATE|os.O_RDWR, filePerm)
@@ -293,36 +268,6 @@ func writeIndex(fs disk.FS, x *Index) error {
 	}
 	x.file = f
 	return nil
-}
-
-// Apply implements Work.
-func (w *settleWork) Apply() {
-	l := w.l
-	l.work.slowOut = false
-	if !l.worked(w.err, !w.synced) {
-		if l.home.Offline() == nil { // a full disk: the indexes stay in memory, and the job is done again later
-			l.work.slow = append(l.work.slow, w)
-		}
-		return
-	}
-	for _, x := range []*Index{&w.seg.offsets, &w.seg.times} {
-		x.inMem, x.mem = false, nil
-	}
-	w.seg.settled = true
-	l.settledUpTo()
-}
-
-// settledUpTo moves the durable point over the closed segments that are on the disk.
-func (l *Log) settledUpTo() {
-	l.work.unsettled = false
-	for _, s := range l.segments[:len(l.segments)-1] {
-		if !s.settled {
-			l.work.unsettled = true
-			break
-		}
-		l.durable = max(l.durable, s.next)
-	}
-	l.publish()
 }
 
 // epochWork saves leader-epoch-checkpoint.
@@ -369,6 +314,7 @@ func (l *Log) Flush() {
 		return
 	}
 	l.work.flushing = true
+	l.work.hurrySettles()
 	l.work.slow = append(l.work.slow, &flushWork{l: l})
 }
 

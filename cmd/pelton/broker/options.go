@@ -117,6 +117,7 @@ func topicOptions(t *config.Topic, c *config.Broker, codecs *batch.Codecs) api.T
 			DeleteRetentionMs:  noneIfZero(t.Ms("delete.retention.ms")),
 			DedupeBytes:        c.Long("log.cleaner.dedupe.buffer.size") / max(1, int64(c.Int("log.cleaner.threads"))),
 			LogAppendTime:      appendTime,
+			SettleDelayMs:      c.Long("pelton.log.settle.delay.ms"),
 			Preallocate:        t.Bool("preallocate"),
 			ProducerExpiry:     c.Ms("producer.id.expiration.ms"),
 		},

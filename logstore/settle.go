@@ -1,0 +1,102 @@
+package logstore
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+)
+
+// settleWork makes a closed segment final: synced, its indexes written and cut to their entries, the producers' snapshot beside it.
+type settleWork struct {
+	l        *Log
+	seg      *Segment
+	snapshot []byte
+	at       int64
+	dueMs    int64
+	synced   bool
+	err      error
+}
+
+// Run implements Work.
+func (w *settleWork) Run() {
+	if w.err = errors.Join(w.seg.file.Sync(), w.l.fs.SyncDir(w.l.path)); w.err != nil {
+		return
+	}
+	w.synced = true
+	for _, x := range []*Index{&w.seg.offsets, &w.seg.times} {
+		if w.err = writeIndex(w.l.fs, x); w.err != nil {
+			return
+		}
+	}
+	if len(w.seg.txns) > 0 {
+		if w.err = w.l.fs.WriteFileAtomic(w.seg.stem+sufTxn, encodeTxnIndex(w.seg.txns)); w.err != nil {
+			return
+		}
+	}
+	w.err = w.l.fs.WriteFileAtomic(filepath.Join(w.l.path, fileName(w.at, sufSnapshot)), w.snapshot)
+}
+
+// settleLater queues the settling of a segment that was just closed. Where nothing promises that it is on the disk, that waits for
+// Options.SettleDelayMs: a sync stalls every other writer of the file system's journal, and what retention takes away meanwhile, or the kernel has
+// written by itself, costs none.
+func (l *Log) settleLater(seg *Segment, at int64, now bool) {
+	w := &settleWork{l: l, seg: seg, snapshot: l.producers.EncodeSnapshot(), at: at}
+	if !now {
+		w.dueMs = l.nowMs + l.opt.SettleDelayMs
+	}
+	l.work.unsettled = true
+	l.work.settles = append(l.work.settles, w)
+}
+
+// settleDue tells whether the oldest closed segment is to be settled now.
+func (w *lanes) settleDue(nowMs int64) bool { return len(w.settles) > 0 && nowMs >= w.settles[0].dueMs }
+
+// nextSettle takes the oldest closed segment's job into the slow lane.
+func (w *lanes) nextSettle() Work {
+	job := w.settles[0]
+	w.settles = slices.Delete(w.settles, 0, 1)
+	w.slowOut = true
+	return job
+}
+
+// hurrySettles makes every closed segment due: something durable waits for them.
+func (w *lanes) hurrySettles() {
+	for _, s := range w.settles {
+		s.dueMs = 0
+	}
+}
+
+// forgetSettles drops the jobs of segments that left the log.
+func (w *lanes) forgetSettles(gone []*Segment) {
+	w.settles = slices.DeleteFunc(w.settles, func(s *settleWork) bool { return slices.Contains(gone, s.seg) })
+}
+
+// Apply implements Work.
+func (w *settleWork) Apply() {
+	l := w.l
+	l.work.slowOut = false
+	if !l.worked(w.err, !w.synced) {
+		if l.home.Offline() == nil { // a full disk: the indexes stay in memory, and the job is done again later
+			l.work.settles = slices.Insert(l.work.settles, 0, w)
+		}
+		return
+	}
+	for _, x := range []*Index{&w.seg.offsets, &w.seg.times} {
+		x.inMem, x.mem = false, nil
+	}
+	w.seg.settled = true
+	l.settledUpTo()
+}
+
+// settledUpTo moves the durable point over the closed segments that are on the disk.
+func (l *Log) settledUpTo() {
+	l.work.unsettled = false
+	for _, s := range l.segments[:len(l.segments)-1] {
+		if !s.settled {
+			l.work.unsettled = true
+			break
+		}
+		l.durable = max(l.durable, s.next)
+	}
+	l.publish()
+}
