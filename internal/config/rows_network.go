@@ -32,8 +32,8 @@ func networkRows() []Row {
 		{Name: "fetch.purgatory.purge.interval.requests", Kind: Int, Default: "1000", Effect: Inert, Doc: "Kafka's clean-up beat of waiting fetches; Pelton removes a waiter when it completes."},
 		{Name: "producer.purgatory.purge.interval.requests", Kind: Int, Default: "1000", Effect: Inert, Doc: "Kafka's clean-up beat of waiting produce requests."},
 		{Name: "delete.records.purgatory.purge.interval.requests", Kind: Int, Default: "1", Effect: Inert, Doc: "Kafka's clean-up beat of waiting DeleteRecords requests."},
-		{Name: "quota.window.num", Kind: Int, Default: "11", Valid: atLeast(1), Effect: Inert, Doc: "Windows kept for client quotas."},
-		{Name: "quota.window.size.seconds", Kind: Int, Default: "1", Valid: atLeast(1), Effect: Inert, Doc: "Length of one such window."},
+		{Name: "quota.window.num", Kind: Int, Default: "11", Valid: atLeast(1), Doc: "Windows kept for client quotas."},
+		{Name: "quota.window.size.seconds", Kind: Int, Default: "1", Valid: atLeast(1), Doc: "Length of one such window."},
 		{Name: "client.quota.callback.class", Kind: Class, Default: None, Effect: Inert, Doc: "Java class that decides quotas."},
 	}
 }

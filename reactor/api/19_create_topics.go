@@ -4,6 +4,7 @@
 //   - -1 for partitions and replication factor means the broker's defaults, in every version as in Kafka.
 //   - From version 5 the answer tells the partitions, the factor and the effective configuration, from 7 the topic id.
 //   - validate_only (from 1) checks everything and makes nothing.
+//   - A client over its controller_mutation_rate is refused with THROTTLING_QUOTA_EXCEEDED from version 6, and waits afterwards before.
 //   - The answer comes when the new partitions take writes.
 
 package api
@@ -24,6 +25,8 @@ func (b *Broker) createTopics(r *Request) {
 	for i := range req.Topics {
 		count[req.Topics[i].Topic]++
 	}
+	quota := b.mutationOf(r, 6)
+	defer quota.close()
 	for i := range req.Topics {
 		t := &req.Topics[i]
 		rt := kmsg.NewCreateTopicsResponseTopic()
@@ -32,15 +35,18 @@ func (b *Broker) createTopics(r *Request) {
 			rt.ErrorCode = int16(wire.InvalidRequest)
 			rt.ErrorMessage = kmsg.StringPtr("the request names this topic more than once")
 		} else {
-			b.createTopic(r.Version, req.ValidateOnly, t, &rt)
+			b.createTopic(r.Version, req.ValidateOnly, t, &rt, quota)
 		}
 		resp.Topics = append(resp.Topics, rt)
 	}
 	r.Reply(resp)
 }
 
-func (b *Broker) createTopic(version int16, validate bool, t *kmsg.CreateTopicsRequestTopic, rt *kmsg.CreateTopicsResponseTopic) {
+func (b *Broker) createTopic(version int16, validate bool, t *kmsg.CreateTopicsRequestTopic, rt *kmsg.CreateTopicsResponseTopic, quota *mutation) {
 	spec, err := createSpec(validate, t)
+	if err == nil && !validate {
+		err = b.admitTopic(spec, quota)
+	}
 	if err == nil {
 		var made run.CreatedTopic
 		if made, err = b.cluster.CreateTopic(context.Background(), spec); err == nil {
@@ -53,6 +59,19 @@ func (b *Broker) createTopic(version int16, validate bool, t *kmsg.CreateTopicsR
 	}
 	rt.ErrorCode = int16(codeOf(err))
 	rt.ErrorMessage = kmsg.StringPtr(messageOf(err))
+}
+
+// admitTopic counts the partitions of a topic that would be made; what cannot be made is not counted.
+func (b *Broker) admitTopic(spec run.CreateTopicSpec, quota *mutation) error {
+	if quota == nil {
+		return nil
+	}
+	spec.ValidateOnly = true
+	would, err := b.cluster.CreateTopic(context.Background(), spec)
+	if err != nil {
+		return err
+	}
+	return quota.record(int(would.Partitions))
 }
 
 func createSpec(validate bool, t *kmsg.CreateTopicsRequestTopic) (run.CreateTopicSpec, error) {

@@ -3,6 +3,7 @@
 //   - delete.topic.enable=false: TOPIC_DELETION_DISABLED (INVALID_REQUEST below version 3).
 //   - An unknown name is UNKNOWN_TOPIC_OR_PARTITION, an unknown id UNKNOWN_TOPIC_ID; a name together with an id, or
 //     neither, is INVALID_REQUEST. A topic that is named twice is deleted once and answered alike each time.
+//   - A client over its controller_mutation_rate is refused with THROTTLING_QUOTA_EXCEEDED from version 5, and waits afterwards before.
 //   - The answer comes when the topic is out of the metadata; its directories are renamed at once and removed later.
 
 package api
@@ -30,10 +31,12 @@ func (b *Broker) deleteTopics(r *Request) {
 	resp := kmsg.NewPtrDeleteTopicsResponse()
 	done := map[string]error{}
 	route := b.route.Load()
+	quota := b.mutationOf(r, 5)
+	defer quota.close()
 	for i := range req.Topics {
 		rt := kmsg.NewDeleteTopicsResponseTopic()
 		rt.Topic, rt.TopicID = req.Topics[i].Topic, req.Topics[i].TopicID
-		if err := b.deleteTopic(route, &rt, done); err != nil {
+		if err := b.deleteTopic(route, &rt, done, quota); err != nil {
 			rt.ErrorCode, rt.ErrorMessage = int16(codeOf(err)), kmsg.StringPtr(messageOf(err))
 			if errors.Is(err, run.ErrTopicDeletionDisabled) && r.Version < 3 {
 				rt.ErrorCode = int16(wire.InvalidRequest)
@@ -48,7 +51,7 @@ func (b *Broker) deleteTopics(r *Request) {
 var errUnknownTopicID = errors.New("no topic has this id")
 
 // deleteTopic deletes what one entry of the request names, as the topics were when the request came. done is what has been tried.
-func (b *Broker) deleteTopic(route *Route, rt *kmsg.DeleteTopicsResponseTopic, done map[string]error) error {
+func (b *Broker) deleteTopic(route *Route, rt *kmsg.DeleteTopicsResponseTopic, done map[string]error, quota *mutation) error {
 	id := meta.ID(rt.TopicID)
 	switch {
 	case rt.Topic != nil && !id.IsZero():
@@ -68,7 +71,12 @@ func (b *Broker) deleteTopic(route *Route, rt *kmsg.DeleteTopicsResponseTopic, d
 	}
 	err, tried := done[*rt.Topic]
 	if !tried {
-		err = b.cluster.DeleteTopic(context.Background(), *rt.Topic)
+		if t := route.topics[*rt.Topic]; t != nil {
+			err = quota.record(len(t.topic.Partitions))
+		}
+		if err == nil {
+			err = b.cluster.DeleteTopic(context.Background(), *rt.Topic)
+		}
 		done[*rt.Topic] = err
 	}
 	return err

@@ -2,6 +2,7 @@
 //
 //   - A count at or below the current one is INVALID_PARTITIONS; a topic named twice INVALID_REQUEST.
 //   - An assignment must name as many new partitions as are added, each with the topic's replication factor.
+//   - A client over its controller_mutation_rate is refused with THROTTLING_QUOTA_EXCEEDED from version 3, and waits afterwards before.
 //   - validate_only checks and makes nothing. The answer comes when the new partitions take writes.
 
 package api
@@ -22,6 +23,8 @@ func (b *Broker) createPartitions(r *Request) {
 		count[req.Topics[i].Topic]++
 	}
 	done := map[string]bool{}
+	quota := b.mutationOf(r, 3)
+	defer quota.close()
 	for i := range req.Topics {
 		t := &req.Topics[i]
 		if done[t.Topic] {
@@ -36,7 +39,7 @@ func (b *Broker) createPartitions(r *Request) {
 			for _, a := range t.Assignment {
 				assignment = append(assignment, a.Replicas)
 			}
-			err = b.cluster.CreatePartitions(context.Background(), t.Topic, t.Count, assignment, req.ValidateOnly)
+			err = b.growTopic(t, assignment, req.ValidateOnly, quota)
 		}
 		if err != nil {
 			rt.ErrorCode, rt.ErrorMessage = int16(codeOf(err)), kmsg.StringPtr(messageOf(err))
@@ -44,4 +47,20 @@ func (b *Broker) createPartitions(r *Request) {
 		resp.Topics = append(resp.Topics, rt)
 	}
 	r.Reply(resp)
+}
+
+// growTopic counts the partitions that are added against the client's quota, once it is sure that they can be, and adds them.
+func (b *Broker) growTopic(t *kmsg.CreatePartitionsRequestTopic, assignment [][]int32, validate bool, quota *mutation) error {
+	ctx := context.Background()
+	if quota != nil && !validate {
+		if err := b.cluster.CreatePartitions(ctx, t.Topic, t.Count, assignment, true); err != nil {
+			return err
+		}
+		if now := b.Image().Topic(t.Topic); now != nil {
+			if err := quota.record(int(t.Count) - len(now.Partitions)); err != nil {
+				return err
+			}
+		}
+	}
+	return b.cluster.CreatePartitions(ctx, t.Topic, t.Count, assignment, validate)
 }

@@ -150,6 +150,7 @@ func closeOf(cause error) perf.Close {
 		{netpoll.ErrFrameNegative, perf.CloseFrame},
 		{netpoll.ErrFrameStalled, perf.CloseFrame},
 		{netpoll.ErrNoMemory, perf.CloseLimit},
+		{errConnectionRate, perf.CloseLimit},
 		{errProtocol, perf.CloseProtocol},
 		{errAcksZero, perf.CloseProtocol},
 		{netpoll.ErrClosed, perf.CloseStop},

@@ -16,6 +16,7 @@ import (
 // controller calls it from one goroutine, in the order of images.
 func (b *Broker) Publish(img *meta.Image) {
 	b.takeDynamic(img)
+	b.takeQuotas(img)
 	b.pending.Store(img)
 	route := &Route{Image: img, topics: make(map[string]*topicRoute, len(img.Topics)), byID: make(map[meta.ID]*topicRoute, len(img.Topics))}
 	keep := make(map[hostKey]bool, len(b.hosts))

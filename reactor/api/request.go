@@ -36,6 +36,12 @@ type Request struct {
 	direct bool
 	// alone: what the connection sent behind the request waits for its answer.
 	alone bool
+
+	user string
+	// meter is the client's quota on thread time; usedNs is what was used of it until the request rested, runNs since when it runs.
+	meter         metered
+	usedNs, runNs int64
+	throttleMs    int64 // how long the client has to wait after the answer
 }
 
 // Session gives the connection's session to handlers that run on its shard.
@@ -48,6 +54,7 @@ func (r *Request) Reply(resp kmsg.Response) { r.ReplyAs(r.Version, resp) }
 // ReplyAs answers in another version than the request's, as ApiVersions must for versions it does not know.
 func (r *Request) ReplyAs(version int16, resp kmsg.Response) {
 	resp.SetVersion(version)
+	r.charge(resp)
 	r.failed = r.session.local.broker.table.codes[r.Key].failures(reflect.ValueOf(resp).Elem(), nil)
 	r.frame = encodeReply(r.Corr, resp, responseFlexible(r.Key, resp))
 	r.finish()
@@ -76,6 +83,7 @@ func (r *Request) settle() {
 	l := r.session.local
 	l.observe(r.Key, l.shard.Now()-r.startNs)
 	l.countErrors(r.Key, r.failed)
+	r.session.mute(r.throttleMs)
 	r.session.settle(&r.slot)
 	if r.alone {
 		r.session.lower()

@@ -53,6 +53,7 @@ type Session struct {
 	listener int
 	// clientSoftware is what ApiVersions v3 told; for metrics and the log only.
 	clientSoftware string
+	usage          usage
 }
 
 // enter gives a request its place.
@@ -168,6 +169,7 @@ func (s *Session) lower() {
 // close ends every request that still waits; those under way are dropped when they come back.
 func (s *Session) close() {
 	s.closed = true
+	s.dropUsage()
 	for _, f := range s.held {
 		f.Buf.Release()
 	}

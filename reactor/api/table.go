@@ -95,6 +95,8 @@ func Rows() []Row {
 		{Key: 42, Max: 2, Operation: OpDelete, Resource: ResGroup, Expand: 16, Handle: (*Broker).deleteGroups},
 		{Key: 47, Operation: OpDelete, Resource: ResGroup, Expand: 16, Handle: (*Broker).offsetDelete},
 		{Key: 44, Max: 1, Where: OnPool, Operation: OpAlterConfigs, Resource: ResTopic, Expand: 16, Handle: (*Broker).incrementalAlterConfigs},
+		{Key: 48, Max: 1, Operation: OpDescribeConfigs, Resource: ResCluster, Expand: 16, Handle: (*Broker).describeClientQuotas},
+		{Key: 49, Max: 1, Where: OnPool, Operation: OpAlterConfigs, Resource: ResCluster, Expand: 16, Handle: (*Broker).alterClientQuotas},
 		{Key: 60, Max: 2, Operation: OpDescribe, Resource: ResCluster, Expand: 8, Handle: (*Broker).describeCluster},
 		{Key: 61, Where: OnPool, Operation: OpRead, Resource: ResTopic, Expand: 8, Handle: (*Broker).describeProducers},
 		{Key: 75, Operation: OpDescribe, Resource: ResTopic, Expand: 8, Handle: (*Broker).describeTopicPartitions},

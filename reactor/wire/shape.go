@@ -57,6 +57,8 @@ func Shapes() map[int16]Shape {
 		42: "[ s ]",                                                               // DeleteGroups
 		44: "{ b s { s b s } } b",                                                 // IncrementalAlterConfigs
 		47: "s { s { i } }",                                                       // OffsetDelete
+		48: "{ s b s } b",                                                         // DescribeClientQuotas
+		49: "{ { s s } { s l b } } b",                                             // AlterClientQuotas
 		60: "b b@1+ b@2+",                                                         // DescribeCluster
 		61: "{ s [ i ] }",                                                         // DescribeProducers
 		75: "{ s } i ?( s i )",                                                    // DescribeTopicPartitions

@@ -53,17 +53,12 @@ func derive(id int32, codecs *batch.Codecs, shards int) func(*config.Broker) api
 			FetchSessionSlots:        c.Int("max.incremental.fetch.session.cache.slots"),
 			FetchSessionEvictionMs:   120_000,
 			FetchMaxBytes:            int32(c.Int("fetch.max.bytes")),
-			QuotaWindows:             windowsOf(c, "quota"),
-			MutationWindows:          windowsOf(c, "controller.quota"),
+			QuotaWindows:             quota.Windows{Num: c.Int("quota.window.num"), Ms: int64(c.Int("quota.window.size.seconds")) * 1000},
+			MutationWindows:          quota.Windows{Num: c.Int("controller.quota.window.num"), Ms: int64(c.Int("controller.quota.window.size.seconds")) * 1000},
 			DecodedBytes:             c.Long("pelton.request.memory.bytes") / int64(shards),
 			Topic:                    func(set map[string]string) api.TopicOptions { return topicOptions(c.Topic(set), c, codecs) },
 		}
 	}
-}
-
-// windowsOf are the windows over which a kind of quotas is measured.
-func windowsOf(c *config.Broker, prefix string) quota.Windows {
-	return quota.Windows{Num: c.Int(prefix + ".window.num"), Ms: int64(c.Int(prefix+".window.size.seconds")) * 1000}
 }
 
 func coordOptions(c *config.Broker) coord.Options {
