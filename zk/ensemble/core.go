@@ -51,6 +51,7 @@ type Options struct {
 	StandaloneOff   bool // standaloneEnabled=false: the last but one voter may be taken out
 	SkipACL         bool
 	KeepEntries     int // how many applied entries are kept for members that lag
+	PieceBytes      int // of a state that is sent to another member
 	Log             *slog.Logger
 	Sink            Sink
 }
@@ -132,6 +133,9 @@ const containerEveryMs = 60_000
 // NewCore builds the machine from what was on disk.
 func NewCore(o Options) (*Core, error) {
 	nowMs, wallMs := o.NowMs, o.WallMs
+	if o.PieceBytes == 0 {
+		o.PieceBytes = pieceBytes
+	}
 	c := &Core{o: o, sink: o.Sink, log: o.Log, Tree: o.Tree, conf: o.State.Base.Conf, nowMs: nowMs, wallMs: wallMs, tickAtMs: nowMs + o.TickMs,
 		owners: map[int64]uint64{}, touched: map[int64]struct{}{}, outflows: map[uint64]*outflow{}, installed: map[uint64]*inflow{}, unborn: map[int64]struct{}{}, lags: map[uint64]*lag{}}
 	c.Sessions = session.NewTracker(o.SessionTickMs, nowMs)

@@ -33,8 +33,11 @@ type simClient struct {
 	deadMs   int64 // when it gives the connection up that does not answer
 	watches  map[string]int64
 	values   int
+	only     *simNode // the member it goes to, nil for any
 	ids      int64
-	done     int // operations answered
+	conn     int64 // number of the connection
+	row      int   // writes sent in a row on it
+	done     int   // operations answered
 	history  []porcupine.Operation
 }
 
@@ -52,7 +55,7 @@ type simAnswer struct {
 const clientTimeoutMs = 2000
 
 func newSimClient(w *world, id int) *simClient {
-	return &simClient{w: w, id: id, watches: map[string]int64{}, nextMs: w.nowMs}
+	return &simClient{w: w, id: id, watches: map[string]int64{}, conn: int64(id), nextMs: w.nowMs}
 }
 
 // drop ends the connection. What was under way may or may not happen.
@@ -104,11 +107,15 @@ func (c *simClient) turn() {
 
 func (c *simClient) connect() {
 	n := c.w.nodes[c.w.rng.Intn(len(c.w.nodes))]
+	if c.only != nil {
+		n = c.only
+	}
 	c.nextMs = c.w.nowMs + int64(c.w.rng.Intn(60))
 	if !n.up || c.w.nowMs < n.pauseMs || !n.core.IsServing() || n.core.Tree.Zxid < c.lastZxid {
 		return
 	}
 	c.at, c.waitKind = n, waitWrite
+	c.conn, c.row = c.conn+int64(len(c.w.clients)), 0
 	c.deadMs = c.w.nowMs + clientTimeoutMs
 	if c.session == 0 {
 		c.ids++
@@ -144,7 +151,24 @@ func (c *simClient) begin() {
 		r.Op = jute.OpCreate
 		c.wait = core.Submit(r)
 	}
-	switch w.rng.Intn(10) {
+	if core.Tree.Get("/row") != nil {
+		// A row of writes that nobody waits for, before the one that is waited for.
+		for range w.rng.Intn(3) {
+			c.row++
+			r := body(jute.AppendInt(jute.AppendBuffer(jute.AppendText(nil, "/row"), fmt.Appendf(nil, "row %d %d", c.conn, c.row)), -1))
+			r.Op = jute.OpSetData
+			core.Submit(r)
+		}
+	}
+	switch w.rng.Intn(11) {
+	case 10:
+		if w.rng.Intn(4) == 0 {
+			c.op = simOp{kind: "close"}
+			c.wait = core.Submit(Request{Session: c.session, Xid: int32(c.values), Op: jute.OpCloseSession})
+			return
+		}
+		c.op = simOp{kind: "row"}
+		create("/row", "", 0)
 	case 0:
 		c.op = simOp{kind: "create", key: key, val: val, callMs: w.nowMs}
 		create(key, val, 0)
@@ -222,6 +246,11 @@ func (c *simClient) answered(x *tree.Txn, res *tree.Result) {
 		return
 	}
 	c.done++
+	if c.op.kind == "close" {
+		c.op, c.session = simOp{}, 0
+		c.drop()
+		return
+	}
 	a := simAnswer{kind: "ok"}
 	switch res.Err {
 	case jute.OK:

@@ -79,8 +79,29 @@ func (w *world) record(x *tree.Txn, res *tree.Result) {
 		}
 		w.seqNames[x.Path] = true
 	}
+	w.recordVersion(x, res)
 	if x.Path != "" {
 		w.touched[x.Path] = append(w.touched[x.Path], x.Zxid)
+	}
+}
+
+// recordVersion checks that versions count every change, and that the writes of a connection's row come in order and without gaps.
+func (w *world) recordVersion(x *tree.Txn, res *tree.Result) {
+	switch x.Op {
+	case jute.OpCreate:
+		w.versions[x.Path] = 0
+	case jute.OpSetData:
+		if w.versions[x.Path]++; res.Stat.Version != w.versions[x.Path] {
+			w.t.Fatalf("%s is at version %d after its change number %d", x.Path, res.Stat.Version, w.versions[x.Path])
+		}
+		var conn int64
+		var n int
+		if k, _ := fmt.Sscanf(string(x.Data), "row %d %d", &conn, &n); k == 2 {
+			if n != w.rows[conn]+1 {
+				w.t.Fatalf("write %d of connection %d follows its write %d", n, conn, w.rows[conn])
+			}
+			w.rows[conn] = n
+		}
 	}
 }
 
@@ -107,7 +128,7 @@ func (n *simNode) Synced(id int64) {
 // Lost implements Sink.
 func (n *simNode) Lost() {
 	for _, c := range n.w.clients {
-		if c.at == n && c.wait != 0 {
+		if c.at == n { // each may have a row of writes under way
 			c.drop()
 		}
 	}

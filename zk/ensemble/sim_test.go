@@ -69,9 +69,30 @@ func simulate(t *testing.T, seed int64, members int) *world {
 			t.Errorf("client %d gets no answers after the faults are over", i)
 		}
 	}
+	w.probe()
 	w.settle()
 	w.check()
 	return w
+}
+
+// probe has one client ask each member for something.
+func (w *world) probe() {
+	for _, c := range w.clients[1:] {
+		c.drop()
+		c.nextMs = 1 << 60
+	}
+	c := w.clients[0]
+	for _, n := range w.nodes {
+		c.drop()
+		c.session, c.only = 0, n
+		was := c.done
+		for until := w.nowMs + 4000; c.done < was+3 && w.nowMs < until; {
+			w.step()
+		}
+		if c.done < was+3 {
+			w.t.Errorf("member %d answers nobody after the faults are over", n.id)
+		}
+	}
 }
 
 // settle lets everything under way end.

@@ -39,6 +39,8 @@ type world struct {
 	leaders   map[uint64]uint64  // who led in a term
 	seqNames  map[string]bool
 	open      map[int64]bool // sessions by the committed order
+	versions  map[string]int32
+	rows      map[int64]int // what each connection's row of writes has come to
 	faults    bool
 	elections int
 	moves     int
@@ -89,7 +91,7 @@ type pendingWrite struct {
 
 func newWorld(t *testing.T, seed int64, members, clients int) *world {
 	w := &world{t: t, rng: rand.New(rand.NewSource(seed)), nowMs: 1000, wires: map[[2]int]*wire{}, committed: map[int64][]byte{}, touched: map[string][]int64{},
-		leaders: map[uint64]uint64{}, seqNames: map[string]bool{}, open: map[int64]bool{}, hash: fnv.New64a(), faults: true}
+		leaders: map[uint64]uint64{}, seqNames: map[string]bool{}, open: map[int64]bool{}, versions: map[string]int32{}, rows: map[int64]int{}, hash: fnv.New64a(), faults: true}
 	for i := range members {
 		n := &simNode{w: w, id: i, rate: 1, base: firstBase(w.servers(members), 0), wallMs: 1_700_000_000_000}
 		n.hard = &pb.HardState{Term: proto.Uint64(n.base.Term), Vote: proto.Uint64(0), Commit: proto.Uint64(n.base.Index)}
@@ -155,7 +157,7 @@ func (n *simNode) start() {
 		n.w.t.Fatalf("member %d: transactions to %x, raft log from %x", n.id, t.Zxid, n.base.Zxid)
 	}
 	core, err := NewCore(Options{ID: raftID(uint64(n.id)), Nonce: n.lives << 32, NowMs: int64(n.clockMs), WallMs: n.wall(), TickMs: 50, ElectionTicks: 10, HeartbeatTicks: 1,
-		SessionTickMs: 500, SyncLimitMs: 3000, Tree: t, Sessions: sessions, Servers: n.w.servers(len(n.w.nodes)), KeepEntries: 20, ReconfigEnabled: true,
+		SessionTickMs: 500, SyncLimitMs: 3000, Tree: t, Sessions: sessions, Servers: n.w.servers(len(n.w.nodes)), KeepEntries: 20, PieceBytes: 300, ReconfigEnabled: true,
 		State: State{Base: n.base, Hard: proto.Clone(n.hard).(*pb.HardState), Entries: append([]*pb.Entry(nil), n.entries...)}, Log: slog.New(slog.DiscardHandler), Sink: n})
 	if err != nil {
 		n.w.t.Fatal(err)

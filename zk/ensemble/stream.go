@@ -39,7 +39,7 @@ type inflow struct {
 }
 
 const (
-	pieceBytes   = 128 << 10
+	pieceBytes   = 128 << 10 // unless Options say otherwise
 	piecesAhead  = 8
 	maxInflowLen = 16 << 30
 )
@@ -64,7 +64,7 @@ func (c *Core) pushPieces(f *outflow) {
 	for !f.done && f.sent < f.acked+piecesAhead {
 		f.sent++
 		b := jute.AppendLong(jute.AppendLong([]byte{kindPiece}, f.id), f.sent)
-		piece, done := f.snap.Piece(nil, pieceBytes)
+		piece, done := f.snap.Piece(nil, c.o.PieceBytes)
 		f.done = done
 		b = jute.AppendBool(b, done)
 		if f.sent == 1 {

@@ -1,6 +1,10 @@
 package tree
 
-import "github.com/pelton-broker/pelton/zk/jute"
+import (
+	"sort"
+
+	"github.com/pelton-broker/pelton/zk/jute"
+)
 
 // Walk goes over the tree in pieces, so that a snapshot can be written while transactions are applied
 // in between. What it yields is fuzzy: a node may be newer than the walk's start, and nodes created or
@@ -9,6 +13,9 @@ type Walk struct {
 	t    *Tree
 	path []string // paths still to visit, the next one last
 }
+
+// sortUpTo is how many children are visited in the order of their names, so that runs can be repeated; more would take too long.
+const sortUpTo = 1024
 
 // Walk starts one.
 func (t *Tree) Walk() *Walk { return &Walk{t: t, path: []string{""}} }
@@ -22,8 +29,12 @@ func (w *Walk) Next() (path string, n *Node) {
 		if n = w.t.nodes[path]; n == nil {
 			continue
 		}
+		from := len(w.path)
 		for name := range n.children {
 			w.path = append(w.path, path+"/"+name)
+		}
+		if len(w.path)-from <= sortUpTo {
+			sort.Strings(w.path[from:])
 		}
 		return path, n
 	}
