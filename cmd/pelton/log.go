@@ -21,7 +21,7 @@ func logCommand(std streams) *cobra.Command {
 
 The verbs read files, not a broker. Those that write refuse while a broker owns the directory.`,
 	}
-	c.AddCommand(logDumpCommand(std))
+	c.AddCommand(logDumpCommand(std), logVerifyCommand(std), logLookupCommand(std), logIndexCommand(std), logRepairCommand(std), logAdoptCommand(std))
 	return c
 }
 

@@ -75,7 +75,7 @@ func (d *logDump) log(path string) error {
 		return bad == nil && left != 0
 	})
 	if err != nil || bad != nil {
-		return firstOf(err, bad)
+		return earlier(err, bad)
 	}
 	if end.Err != nil {
 		return fmt.Errorf("%s: no batch can be read at position %d (%w), %d bytes are left; pelton log verify tells more", path, end.Position, end.Err, end.Trailing())
@@ -86,7 +86,7 @@ func (d *logDump) log(path string) error {
 	return nil
 }
 
-func firstOf(list ...error) error {
+func earlier(list ...error) error {
 	for _, err := range list {
 		if err != nil {
 			return err
@@ -153,7 +153,7 @@ func (d *logDump) recordsOf(path string, b *inspect.Batch, left *int64) error {
 		*left--
 		return bad == nil && *left != 0
 	})
-	if err = firstOf(err, bad); err != nil {
+	if err = earlier(err, bad); err != nil {
 		return fmt.Errorf("%s, batch at position %d: %w", path, b.Position, err)
 	}
 	return nil

@@ -84,3 +84,48 @@ func TestKafkaDumpLogTakesKafkasFlags(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, faults)
 	}
 }
+
+func TestLogVerifyLookupAndRepair(t *testing.T) {
+	dir, ends := writeLog(t)
+	file := filepath.Join(dir, "00000000000000000000.log")
+	if err := os.WriteFile(filepath.Join(filepath.Dir(dir), "recovery-point-offset-checkpoint"), []byte("0\n1\norders 0 5\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, faults, code := runLine(t, "pelton", "log", "verify", dir)
+	if code != 0 || !strings.Contains(out, "stale: "+filepath.Join(dir, "00000000000000000000.index")) {
+		t.Errorf("indexes are missing: exit code %d, %s\n%s", code, faults, out)
+	}
+	if out, faults, code = runLine(t, "pelton", "log", "index", "--rebuild", dir); code != 0 {
+		t.Fatal(out, faults)
+	}
+	if out, faults, code = runLine(t, "pelton", "log", "verify", dir); code != 0 || strings.Contains(out, "stale") || !strings.Contains(out, "sound") {
+		t.Errorf("exit code %d, %s\n%s", code, faults, out)
+	}
+	out, _, code = runLine(t, "pelton", "log", "lookup", "--explain", dir, "3")
+	if code != 0 || !strings.Contains(out, "offset 3, timestamp 2023-11-14T22:13:20.000Z: record 1 of the batch at byte") || !strings.Contains(out, "go right") {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+	if _, faults, code = runLine(t, "pelton", "log", "lookup", dir, "5"); code != 1 || !strings.Contains(faults, "behind the log's end") {
+		t.Errorf("exit code %d: %s", code, faults)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[ends[0]+70] ^= 1
+	if err := os.WriteFile(file, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, faults, code = runLine(t, "pelton", "log", "verify", dir); code != 1 || !strings.Contains(out, "damage: "+file) || !strings.Contains(faults, "pelton log repair") {
+		t.Errorf("exit code %d, %s\n%s", code, faults, out)
+	}
+	if out, _, code = runLine(t, "pelton", "log", "repair", dir); code != 1 || !strings.Contains(out, "--truncate  ends the log at offset 2") {
+		t.Errorf("exit code %d:\n%s", code, out)
+	}
+	if out, faults, code = runLine(t, "pelton", "log", "repair", "--skip", dir); code != 0 {
+		t.Errorf("exit code %d, %s\n%s", code, faults, out)
+	}
+	if out, _, _ = runLine(t, "pelton", "log", "dump", dir); strings.Count(out, "\n") != 3 || strings.Contains(out, "BAD-CRC") {
+		t.Errorf("after the repair:\n%s", out)
+	}
+}
