@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -25,6 +26,7 @@ type ManagerOptions struct {
 	BrokerID        int32  // -1: not known yet, Identify tells
 	ClusterID       string // "": not known yet
 	RecoveryThreads int    // threads per directory that CloseClean uses; Open may be called from as many
+	OneThread       bool   // CloseClean uses the caller's thread alone: the order of what it does is then always the same
 	Log             *slog.Logger
 	Progress        func(tp TopicPartition, done, total int64) // of a recovery's scan
 	OnDirOffline    func(dir string, err error)                // any thread, once per directory
@@ -39,7 +41,9 @@ type Manager struct {
 		sync.Mutex
 		logs  map[TopicPartition]*Log
 		found map[TopicPartition]*Dir // directories of partitions, open or not
-		dying []dying
+		// unclaimed are those among them whose topic nobody knew at the start, with their paths: nothing is made there.
+		unclaimed map[TopicPartition]string
+		dying     []dying
 	}
 }
 
@@ -63,7 +67,7 @@ type DirInfo struct {
 // error is returned when none is left, when one is locked, or when they contradict each other.
 func OpenManager(o ManagerOptions) (*Manager, error) {
 	m := &Manager{opt: o, codecs: batch.NewCodecs()}
-	m.mu.logs, m.mu.found = map[TopicPartition]*Log{}, map[TopicPartition]*Dir{}
+	m.mu.logs, m.mu.found, m.mu.unclaimed = map[TopicPartition]*Log{}, map[TopicPartition]*Dir{}, map[TopicPartition]string{}
 	if m.opt.Log == nil {
 		m.opt.Log = slog.New(slog.DiscardHandler)
 	}
@@ -120,7 +124,7 @@ func (m *Manager) unlock() {
 // openDir makes, locks and reads one directory.
 func (m *Manager) openDir(d *Dir) error {
 	f := m.opt.FS
-	if err := f.MkdirAll(d.path); err != nil {
+	if err := makeDir(f, d.path); err != nil {
 		return err
 	}
 	lock, err := f.Lock(filepath.Join(d.path, lockFile))
@@ -148,6 +152,28 @@ func (m *Manager) openDir(d *Dir) error {
 		return err
 	}
 	return m.takeMarker(d)
+}
+
+// makeDir makes a directory and what is missing above it, durably: a power cut must not take it away with all that was synced in it.
+func makeDir(f disk.FS, path string) error {
+	var parents []string // of what is missing
+	for at := path; filepath.Dir(at) != at; at = filepath.Dir(at) {
+		if _, err := f.Stat(at); err == nil {
+			break
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		parents = append(parents, filepath.Dir(at))
+	}
+	if err := f.MkdirAll(path); err != nil {
+		return err
+	}
+	for _, parent := range parents {
+		if err := f.SyncDir(parent); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // readOffsets reads a checkpoint. Without one everything is 0; a damaged one is worth no more than none, since recovery finds the rest.
@@ -329,6 +355,13 @@ func (m *Manager) FailDir(dir string, err error) {
 
 // workers runs fn for every log on a few threads and waits.
 func (m *Manager) workers(logs []*Log, fn func(*Log)) {
+	if m.opt.OneThread {
+		slices.SortFunc(logs, func(a, b *Log) int { return strings.Compare(a.path, b.path) })
+		for _, l := range logs {
+			fn(l)
+		}
+		return
+	}
 	g := task.NewGroup()
 	pool := task.NewPool(g, "logstore-close", max(8, m.opt.RecoveryThreads*len(m.dirs)))
 	var wait sync.WaitGroup

@@ -48,6 +48,9 @@ func (m *Manager) Open(tp TopicPartition, topicID [16]byte, o Options) (*Log, er
 func (m *Manager) place(tp TopicPartition) (l *Log, d *Dir, isNew bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if path := m.mu.unclaimed[tp]; path != "" {
+		return nil, nil, false, fmt.Errorf("%w: %s", ErrUnclaimed, path)
+	}
 	if l, d = m.mu.logs[tp], m.mu.found[tp]; d != nil {
 		return l, d, false, nil
 	}

@@ -81,6 +81,10 @@ func serve(ctx context.Context, f serverFlags, std streams) error {
 	if err := json.NewEncoder(std.out).Encode(b.Ready()); err != nil {
 		return err
 	}
+	if left := b.Unclaimed(); len(left) > 0 {
+		log.Warn("partition directories that no topic in coordination claims are left alone; stop the broker and adopt them with the command, if they are yours",
+			"partitions", len(left), "names", firstOf(left), "command", f.adoptCommandLine())
+	}
 	var fatal error
 	select {
 	case <-ctx.Done():
@@ -154,7 +158,12 @@ func (f serverFlags) keys() map[string]string {
 // soloDefaults are what a broker with its own coordination needs to serve alone: Kafka's default of three replicas for the internal
 // topics would leave consumer groups without a coordinator for ever. A file or an override that says otherwise is obeyed.
 func soloDefaults(file, overrides map[string]string) map[string]string {
-	given := func(key string) bool { return file[key] != "" || overrides[key] != "" }
+	given := func(key string) bool {
+		if said, is := overrides[key]; is {
+			return said != ""
+		}
+		return file[key] != ""
+	}
 	out := map[string]string{}
 	if given("zookeeper.connect") {
 		return out
@@ -163,9 +172,6 @@ func soloDefaults(file, overrides map[string]string) map[string]string {
 		if !given(key) {
 			out[key] = "1"
 		}
-	}
-	if !given("broker.id") && !given("node.id") {
-		out["broker.id"] = "0"
 	}
 	if !given("listeners") && !given("port") && !given("host.name") {
 		out["listeners"] = "PLAINTEXT://127.0.0.1:9092"

@@ -28,6 +28,8 @@ type Options struct {
 
 	// ClusterID, when not empty, is the id that our data directory belongs to (meta.properties).
 	ClusterID string
+	// TakeClusterID lets a ZooKeeper that holds no cluster yet become that of ClusterID, instead of refusing it.
+	TakeClusterID bool
 	// PreviousSession is the ZooKeeper session of the last process that held our data directory, 0 when unknown. What that
 	// session still holds is ours to remove: the directory's lock proves that its owner is dead.
 	PreviousSession int64
@@ -42,6 +44,8 @@ type Options struct {
 	UncleanElection          bool // unclean.leader.election.enable of the broker; a topic may override it
 	// CheckTopicConfig refuses unknown settings and bad values; nil accepts all.
 	CheckTopicConfig func(set map[string]string) error
+	// CheckNewTopic refuses a name that must not be given to a new topic now; nil accepts all.
+	CheckNewTopic func(name string) error
 	// CheckBrokerConfig does the same for dynamic broker settings; id is nil for the cluster-wide ones.
 	CheckBrokerConfig func(id *int32, set map[string]string) error
 	// KnownTopicID returns the id that a topic's logs on this broker carry (partition.metadata), for topics whose znode lost it.

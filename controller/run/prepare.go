@@ -110,14 +110,16 @@ func (p *Prepared) clusterID(ctx context.Context) error {
 	}
 	n, err := p.zk.Get(ctx, pathClusterID)
 	if errors.Is(err, client.ErrNoNode) {
-		if p.Options.ClusterID != "" {
+		if p.Options.ClusterID != "" && !p.Options.TakeClusterID {
 			return fmt.Errorf("%w: the data is of cluster %s, and this ZooKeeper holds no cluster", ErrClusterIDMismatch, p.Options.ClusterID)
 		}
-		id, rerr := randomID(p.Options.Random)
-		if rerr != nil {
-			return rerr
+		if node.Version, node.ID = "1", p.Options.ClusterID; node.ID == "" {
+			id, rerr := randomID(p.Options.Random)
+			if rerr != nil {
+				return rerr
+			}
+			node.ID = id.String()
 		}
-		node.Version, node.ID = "1", id.String()
 		if err := p.zk.Ensure(ctx, pathClusterID, encode(node)); err != nil {
 			return fmt.Errorf("run: %s: %w", pathClusterID, err)
 		}

@@ -44,6 +44,11 @@ func (l *loop) createTopic(ctx context.Context, spec CreateTopicSpec) (CreatedTo
 	if err != nil {
 		return CreatedTopic{}, err
 	}
+	if l.o.CheckNewTopic != nil {
+		if err := l.o.CheckNewTopic(spec.Name); err != nil {
+			return CreatedTopic{}, plan.Refuse(ErrTopicExists, "%s", err)
+		}
+	}
 	if l.o.CheckTopicConfig != nil {
 		if err := checkConfig(l.o.CheckTopicConfig(spec.Config)); err != nil {
 			return CreatedTopic{}, err

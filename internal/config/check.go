@@ -9,6 +9,9 @@ import (
 // check is what must hold between keys, and the refusals that protect an operator from a false sense of safety.
 func (b *Broker) check() (warnings []Warning, err error) {
 	for _, row := range b.table.rows {
+		if row.Name == "process.roles" && b.Bool("pelton.log.adopt") {
+			continue // the file of the KRaft broker whose directory is taken over
+		}
 		if v := b.values[row.Name]; row.Effect == Refused && v.set && row.Default != None && row.render(v) != row.Default {
 			return nil, &ValueError{Key: row.Name, Value: v.text, Why: row.Doc}
 		}

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -52,11 +53,15 @@ func (b *Broker) parseListeners(key string) ([]Listener, error) {
 		}
 		protocols[strings.ToUpper(name)] = strings.ToUpper(protocol)
 	}
+	quorum := splitList(strings.ToUpper(b.Str("controller.listener.names"))) // of KRaft's controller, which Pelton is none of
 	var out []Listener
 	for _, e := range splitList(b.Str(key)) {
 		l, err := parseListener(key, e)
 		if err != nil {
 			return nil, err
+		}
+		if slices.Contains(quorum, l.Name) {
+			continue
 		}
 		protocol, ok := protocols[l.Name]
 		if !ok {

@@ -24,7 +24,7 @@ func peltonRows() []Row {
 		{Name: "pelton.net.congestion", Kind: String, Default: "", Doc: "TCP congestion control of a connection. Empty: the system's."},
 		{Name: "pelton.zookeeper.listen", Kind: String, Default: "127.0.0.1:2181", Doc: "host:port of the embedded coordination server, used when zookeeper.connect is not set. off: in process only."},
 		{Name: "pelton.zookeeper.data.dir", Kind: String, Default: None, Doc: "Directory of the embedded coordination server. Not set: zookeeper beside the first log directory."},
-		{Name: "pelton.log.adopt", Kind: Bool, Default: "false", Effect: Inert, Doc: "Take over log directories that carry another cluster's or broker's identity, instead of refusing to start."},
+		{Name: "pelton.log.adopt", Kind: Bool, Default: "false", Doc: "Take over partition directories that no topic in coordination claims: they become topics with this broker as their only replica (docs/MOVING.md)."},
 	}
 }
 

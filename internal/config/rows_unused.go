@@ -3,7 +3,7 @@ package config
 // unusedRows are the rows of KRaft, share groups and tiered storage, which Pelton reads and does not use.
 func unusedRows() []Row {
 	return []Row{
-		{Name: "process.roles", Kind: List, Valid: oneOf("broker", "controller"), Effect: Refused, Doc: "KRaft roles. Pelton runs with coordination, as Kafka does in ZooKeeper mode; a value refuses to start."},
+		{Name: "process.roles", Kind: List, Valid: oneOf("broker", "controller"), Effect: Refused, Doc: "KRaft roles. Pelton runs with coordination, as Kafka does in ZooKeeper mode; a value refuses to start, unless pelton.log.adopt=true says that Pelton shall serve what KRaft left behind."},
 		{Name: "controller.listener.names", Kind: String, Default: None, Effect: Inert, Doc: "KRaft: listeners of the controller."},
 		{Name: "controller.quorum.append.linger.ms", Kind: Int, Default: "25", Effect: Inert, Doc: "KRaft: wait of the quorum to batch appends."},
 		{Name: "controller.quorum.bootstrap.servers", Kind: List, Effect: Inert, Doc: "KRaft: where the quorum is found."},

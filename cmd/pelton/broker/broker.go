@@ -49,6 +49,10 @@ type Broker struct {
 	group     *task.Group // everything that ends before the shards do
 	base      *task.Group // pools that the shards' last work still needs
 
+	unclaimed []logstore.TopicPartition
+	adopted   []AdoptedTopic
+	dryRun    bool // of an adoption
+
 	connections *netpoll.Limiter
 	probe       disk.Probe
 	probeOnce   sync.Once
@@ -57,13 +61,19 @@ type Broker struct {
 	tookMs      int64
 }
 
-// Start builds a broker and returns when it serves. The error names what is in the way; nothing is left running then.
-func Start(ctx context.Context, c *config.Broker, log *slog.Logger) (*Broker, error) {
+// newBroker is a broker of which nothing runs yet.
+func newBroker(c *config.Broker, log *slog.Logger) *Broker {
 	b := &Broker{config: c, log: log, clock: clock.NewReal(), shards: c.Int("num.shards"), group: task.NewGroup(), base: task.NewGroup(), failed: make(chan error, 8)}
 	b.started = b.clock.Mono()
 	if b.shards == 0 {
 		b.shards = max(1, len(netpoll.UsableCPUs()))
 	}
+	return b
+}
+
+// Start builds a broker and returns when it serves. The error names what is in the way; nothing is left running then.
+func Start(ctx context.Context, c *config.Broker, log *slog.Logger) (*Broker, error) {
+	b := newBroker(c, log)
 	if err := b.start(ctx); err != nil {
 		b.abandon()
 		return nil, err
@@ -73,7 +83,7 @@ func Start(ctx context.Context, c *config.Broker, log *slog.Logger) (*Broker, er
 }
 
 func (b *Broker) start(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{b.openLogs, b.startCoordination, b.prepare, b.startShards, b.listen, b.join, b.serve} {
+	for _, step := range []func(context.Context) error{b.openLogs, b.startCoordination, b.prepare, b.startShards, b.listen, b.join, b.adopt, b.serve} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -97,10 +107,7 @@ func (b *Broker) startCoordination(context.Context) error {
 	if b.config.Str("zookeeper.connect") != "" {
 		return nil
 	}
-	dir := b.config.Str("pelton.zookeeper.data.dir")
-	if dir == "" {
-		dir = filepath.Join(filepath.Dir(b.config.LogDirs()[0]), "zookeeper")
-	}
+	dir := b.coordinationDir()
 	listen := b.config.Str("pelton.zookeeper.listen")
 	if listen == "off" {
 		return errors.New("zookeeper.connect is not set and the embedded server is switched off: give one of the two")
@@ -114,6 +121,14 @@ func (b *Broker) startCoordination(context.Context) error {
 	return nil
 }
 
+// coordinationDir is where the embedded coordination keeps its data.
+func (b *Broker) coordinationDir() string {
+	if dir := b.config.Str("pelton.zookeeper.data.dir"); dir != "" {
+		return dir
+	}
+	return filepath.Join(filepath.Dir(b.config.LogDirs()[0]), "zookeeper")
+}
+
 // prepare opens the session with coordination and learns the ids of the cluster and of this broker.
 func (b *Broker) prepare(ctx context.Context) error {
 	c := b.config
@@ -125,11 +140,12 @@ func (b *Broker) prepare(ctx context.Context) error {
 	o := run.Options{
 		ZK: client.Options{Connect: connect, SessionTimeout: time.Duration(c.Ms("zookeeper.session.timeout.ms")) * time.Millisecond,
 			ConnectionTimeout: time.Duration(c.ZooKeeperConnectTimeoutMs()) * time.Millisecond, SetACL: c.Bool("zookeeper.set.acl"), Log: b.log},
-		BrokerID: b.logs.BrokerID(), ClusterID: b.logs.ClusterID(), GenerateID: c.Bool("broker.id.generation.enable"), ReservedMax: int32(c.Int("reserved.broker.max.id")),
+		BrokerID: b.givenID(), ClusterID: b.logs.ClusterID(), TakeClusterID: b.zk != nil || c.Bool("pelton.log.adopt"), GenerateID: c.Bool("broker.id.generation.enable"), ReservedMax: int32(c.Int("reserved.broker.max.id")),
 		IBP: c.Str("inter.broker.protocol.version"), PreviousSession: b.session.read(),
 		DefaultPartitions: int32(c.Int("num.partitions")), DefaultReplicationFactor: int32(c.Int("default.replication.factor")),
 		DeleteTopicsDisabled: !c.Bool("delete.topic.enable"), UncleanElection: c.Bool("unclean.leader.election.enable"),
 		CheckTopicConfig:  c.ValidateTopic,
+		CheckNewTopic:     b.checkNewTopic,
 		CheckBrokerConfig: func(id *int32, set map[string]string) error { return c.ValidateBroker(set, id != nil) },
 		OnSessionLost:     func() { b.log.Warn("the session with coordination has expired; registering anew") },
 		Fatal:             b.fatal, Clock: b.clock, Random: rand.Reader, Log: b.log,
@@ -139,10 +155,27 @@ func (b *Broker) prepare(ctx context.Context) error {
 	}
 	prepared, err := run.Prepare(ctx, o, b.group)
 	if err != nil {
-		return fmt.Errorf("joining the cluster at %s: %w", connect, err)
+		return b.identityError(fmt.Errorf("joining the cluster at %s: %w", connect, err))
 	}
 	b.prepared = prepared
 	return b.logs.Identify(b.id(), prepared.ClusterID)
+}
+
+// givenID is the id in the configuration or, without one there, in meta.properties. A broker with its own coordination is alone, so it needs
+// no generated one.
+func (b *Broker) givenID() int32 {
+	if id := b.logs.BrokerID(); id >= 0 || b.zk == nil {
+		return id
+	}
+	return 0
+}
+
+// checkNewTopic keeps a new topic out of the directories of an earlier one.
+func (b *Broker) checkNewTopic(name string) error {
+	if path := b.logs.UnclaimedPath(name); path != "" {
+		return fmt.Errorf("%w: %s", logstore.ErrUnclaimed, path)
+	}
+	return nil
 }
 
 // startShards starts the loops; they have no connection yet.
@@ -179,7 +212,9 @@ func (b *Broker) listen(context.Context) error {
 func (b *Broker) endpoints() []meta.Endpoint {
 	ports := map[string]int{}
 	for i, l := range b.config.Listeners() {
-		ports[l.Name] = int(b.listeners[i].Addr().Port())
+		if i < len(b.listeners) {
+			ports[l.Name] = int(b.listeners[i].Addr().Port())
+		}
 	}
 	var out []meta.Endpoint
 	for _, l := range b.config.Advertised() {
