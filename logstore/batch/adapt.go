@@ -172,7 +172,7 @@ func (a *adaption) older(dst, set []byte) ([]byte, error) {
 		if a.source != None {
 			err = a.wrapper(&m)
 		} else {
-			a.record(&m, m.timestamp, m.attr&attrLogAppendTime != 0)
+			a.record(&m, m.timestamp, m.magic == 1 && m.attr&attrLogAppendTime != 0)
 			if a.keeps {
 				a.noteKept(rest[:size], len(set)-len(rest), m.timestamp, 1)
 			}

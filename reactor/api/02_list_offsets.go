@@ -174,6 +174,10 @@ func (s *offsetSearch) old(h *Hosted) {
 		s.answer.ErrorCode = int16(code)
 		return
 	}
+	if s.query.Timestamp < earliestTimestamp {
+		s.answer.ErrorCode = int16(wire.UnsupportedVersion)
+		return
+	}
 	if s.query.MaxNumOffsets < 0 {
 		s.answer.ErrorCode = int16(wire.UnknownServerError) // Kafka's answer
 		return

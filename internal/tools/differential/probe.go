@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -10,9 +11,11 @@ import (
 type probe struct {
 	name string
 	key  int16
-	from int16    // first version in which the request makes sense
-	to   int16    // last one; 0 means every later version
-	mask []string // fields that may differ in its answer
+	from int16 // first version in which the request makes sense
+	to   int16 // last one; 0 means every later version
+	// upToZero: version 0 alone.
+	upToZero bool
+	mask     []string // fields that may differ in its answer
 	// make prepares the broker and builds the request.
 	make func(w *world, v int16) (kmsg.Request, error)
 	// raw asks by itself instead: for requests that no library would build.
@@ -22,7 +25,7 @@ type probe struct {
 }
 
 func (p probe) upTo() int16 {
-	if p.to == 0 {
+	if p.to == 0 && !p.upToZero {
 		return 1<<15 - 1
 	}
 	return p.to
@@ -41,6 +44,9 @@ func (p probe) on(w *world, v int16) (kmsg.Response, error) {
 	if err == nil && p.then != nil {
 		p.then(w, v, resp)
 	}
+	if f, ok := resp.(*kmsg.FetchResponse); ok && err == nil && (v < 4 || strings.HasPrefix(p.name, "old-")) {
+		readable(f)
+	}
 	return resp, err
 }
 
@@ -48,7 +54,7 @@ func (p probe) on(w *world, v int16) (kmsg.Response, error) {
 func probes() []probe {
 	var all []probe
 	for _, part := range [][]probe{versionProbes(), topicProbes(), moreTopicProbes(), configProbes(), produceProbes(), moreProduceProbes(), fetchProbes(),
-		offsetProbes(), groupProbes(), lifeProbes(), clusterProbes(), pagedProbes(), wideProbes()} {
+		offsetProbes(), groupProbes(), lifeProbes(), clusterProbes(), pagedProbes(), wideProbes(), oldProbes()} {
 		all = append(all, part...)
 	}
 	return all

@@ -28,7 +28,7 @@ func filled(w *world) error {
 
 // fetched asks for partition 0 of the filled topic; change may spoil the request.
 func fetched(name string, from int16, offset int64, change func(w *world, v int16, req *kmsg.FetchRequest)) probe {
-	return probe{name: name, key: 1, from: max(4, from), make: func(w *world, v int16) (kmsg.Request, error) {
+	return probe{name: name, key: 1, from: from, make: func(w *world, v int16) (kmsg.Request, error) {
 		if err := filled(w); err != nil {
 			return nil, err
 		}

@@ -147,7 +147,7 @@ func memberProbes() []probe {
 }
 
 func committed(name string, change func(req *kmsg.OffsetCommitRequest)) probe {
-	return probe{name: name, key: 8, from: 1, make: func(w *world, v int16) (kmsg.Request, error) {
+	return probe{name: name, key: 8, make: func(w *world, v int16) (kmsg.Request, error) {
 		req := kmsg.NewPtrOffsetCommitRequest()
 		req.Group, req.Generation, req.RetentionTimeMillis = fmt.Sprintf("simple-v%d", v), -1, -1
 		t := kmsg.NewOffsetCommitRequestTopic()
@@ -164,7 +164,7 @@ func committed(name string, change func(req *kmsg.OffsetCommitRequest)) probe {
 }
 
 func offsetsOf(name, group string, change func(w *world, req *kmsg.OffsetFetchRequest)) probe {
-	return probe{name: name, key: 9, from: 1, make: func(w *world, v int16) (kmsg.Request, error) {
+	return probe{name: name, key: 9, make: func(w *world, v int16) (kmsg.Request, error) {
 		req := kmsg.NewPtrOffsetFetchRequest()
 		req.Group = group
 		if group == "own" {
