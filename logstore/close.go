@@ -4,17 +4,23 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"syscall"
 )
 
-// Checkpoint writes the four offset checkpoints of every directory from what the logs publish.
+// Checkpoint writes the four offset checkpoints of every directory from what the logs publish. On a full disk the old ones stay, and the
+// next call tries again.
 func (m *Manager) Checkpoint() error {
 	var failed error
 	for _, d := range m.dirs {
 		if d.Offline() != nil {
 			continue
 		}
-		if err := m.checkpointDir(d); err != nil {
-			d.fail(err)
+		err := m.checkpointDir(d)
+		d.stale = err != nil
+		if err != nil {
+			if !errors.Is(err, syscall.ENOSPC) {
+				d.fail(err)
+			}
 			failed = errors.Join(failed, err)
 		}
 	}
@@ -170,7 +176,7 @@ func (m *Manager) CloseClean() error {
 	m.mu.Unlock()
 	err := m.Checkpoint()
 	for _, d := range m.dirs {
-		if d.Offline() == nil && m.wholeDir(d) {
+		if d.Offline() == nil && !d.stale && m.wholeDir(d) {
 			if e := m.opt.FS.WriteFileAtomic(filepath.Join(d.path, cleanFile), []byte(cleanMarker)); e != nil {
 				err = errors.Join(err, e)
 			}

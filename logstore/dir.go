@@ -16,6 +16,7 @@ type Dir struct {
 	meta   Meta
 	known  bool // meta.properties was there, or has been written
 	clean  bool // the marker of a clean stop was there
+	stale  bool // the last try to write its checkpoints failed
 	failed atomic.Pointer[dirFailure]
 	tell   func(dir string, err error)
 

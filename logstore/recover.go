@@ -24,6 +24,7 @@ type opening struct {
 	scan     scanner
 	snaps    []int64  // offsets of snapshot files, ascending
 	swaps    []string // logs of a cleaning that a crash interrupted behind its point of no return
+	from     int64    // where the producers' snapshot ends
 	scanned  int      // place of the first segment that was scanned; len(segments) when none was
 	cutAt    *CorruptError
 	cutBytes int64
@@ -55,7 +56,7 @@ func (o *opening) load() error {
 		return err
 	}
 	l.hw = max(min(l.hw, l.end), l.start)
-	if err := o.loadProducers(); err != nil {
+	if err := o.dropSnapshots(); err != nil {
 		return err
 	}
 	l.producers.HighWatermark(l.hw)
@@ -209,7 +210,6 @@ func (o *opening) tidy(entries []fs.DirEntry) (logs []int64, err error) {
 				err = l.fs.Rename(full, filepath.Join(l.path, name))
 				names[name] = true
 				o.swaps = append(o.swaps, name)
-				o.swaps = append(o.swaps, name)
 				for _, suffix := range []string{sufIndex, sufTime} {
 					_ = l.fs.Remove(filepath.Join(l.path, strings.TrimSuffix(name, sufLog)+suffix))
 				}
@@ -276,27 +276,41 @@ func (o *opening) loadEpochs() error {
 	return nil
 }
 
-// loadSegments reads indexes where they are to be trusted and scans where not.
+// loadSegments reads indexes where they are to be trusted and scans where not. Producers' state goes along, from the newest snapshot that is
+// not newer than the first segment that is scanned, so that no byte is read twice.
 func (o *opening) loadSegments() error {
 	l := o.l
+	trusted := make([]bool, len(l.segments))
 	o.scanned = len(l.segments)
-	for i := 0; i < len(l.segments); i++ {
-		seg := l.segments[i]
+	for i, seg := range l.segments {
 		last := i == len(l.segments)-1
 		if !last {
 			seg.next = l.segments[i+1].base
 		}
-		trusted := o.clean || (!last && seg.next <= o.recovery)
-		if trusted && o.loadIndexes(seg, last) {
-			if !last || o.tail(seg) == nil {
-				continue
-			}
+		trusted[i] = (o.clean || (!last && seg.next <= o.recovery)) && o.loadIndexes(seg, last) && (!last || o.tail(seg) == nil)
+		if !trusted[i] {
+			o.scanned = min(o.scanned, i)
 		}
+	}
+	if err := o.loadSnapshot(); err != nil {
+		return err
+	}
+	for i := 0; i < len(l.segments); i++ {
+		seg := l.segments[i]
+		if trusted[i] {
+			if err := o.replay(seg); err != nil {
+				return err
+			}
+			continue
+		}
+		last := i == len(l.segments)-1
 		cut, err := o.rescan(seg)
 		if err != nil {
 			return err
 		}
-		o.scanned = min(o.scanned, i)
+		if !last && !cut && seg.next > l.segments[i+1].base && l.segments[i+1].base < o.recovery {
+			return &CorruptError{Path: l.segments[i+1].stem + sufLog, Pos: 0, What: "below the recovery point: the segment before it reaches to offset " + strconv.FormatInt(seg.next, 10)}
+		}
 		if cut || (!last && seg.next > l.segments[i+1].base) {
 			return o.dropAfter(i)
 		}
@@ -461,8 +475,8 @@ func (o *opening) firstTime(seg *Segment) {
 	}
 }
 
-// rescan reads a whole segment with checksums and makes its indexes anew. A fault beyond the recovery point is the torn end of a crash: the
-// file is cut there. Below it, acknowledged data is damaged: that is never cut silently.
+// rescan reads a whole segment with checksums, in one pass with the producers' state, and makes its indexes anew. A fault beyond
+// the recovery point is the torn end of a crash: the file is cut there. Below it, acknowledged data is damaged: that is never cut silently.
 func (o *opening) rescan(seg *Segment) (cut bool, err error) {
 	l := o.l
 	size := seg.size
@@ -477,7 +491,7 @@ func (o *opening) rescan(seg *Segment) (cut bool, err error) {
 	seg.maxTime, seg.maxTimeLast, seg.firstTime = batch.NoTimestamp, seg.base, batch.NoTimestamp
 	o.scan.reset(seg.file, 0, size, true)
 	for {
-		e, _, pos, err := o.scan.next()
+		e, b, pos, err := o.scan.next()
 		if err == nil && (e.Last < seg.next || e.Last-seg.base > maxRelative || (e.BaseOffset >= 0 && e.BaseOffset < seg.next)) {
 			o.scan.pos = pos
 			err = o.scan.fault("offsets go backwards", nil)
@@ -491,6 +505,9 @@ func (o *opening) rescan(seg *Segment) (cut bool, err error) {
 		seg.note(pos, e.Size, e.BaseOffset, e.Last, e.MaxTimestamp, l.opt.IndexInterval)
 		if e.Magic == 2 {
 			l.epochs.assign(e.LeaderEpoch, e.BaseOffset)
+			if err := o.replayBatch(seg, &e, b); err != nil {
+				return false, err
+			}
 		}
 		if o.progress != nil {
 			o.progress(int64(e.Size))
@@ -511,80 +528,84 @@ func (o *opening) cut(seg *Segment, size int64, fault error) error {
 	return seg.file.Truncate(seg.size)
 }
 
-// loadProducers takes the newest right snapshot and reads on from there. When segments were scanned the snapshot must not be newer than
-// the first of them, since the transaction indexes of scanned segments are made here too.
-func (o *opening) loadProducers() error {
+// loadSnapshot takes the newest right snapshot. When segments are scanned it must not be newer than the first of them, since the
+// transaction indexes of scanned segments are made here too.
+func (o *opening) loadSnapshot() error {
 	l := o.l
 	l.producers = producer.NewTable()
-	limit := l.end
+	limit := l.active().next
 	if o.scanned < len(l.segments) {
 		limit = l.segments[o.scanned].base
 	}
-	from := int64(-1)
-	for i := len(o.snaps) - 1; i >= 0 && from < 0; i-- {
-		path := filepath.Join(l.path, fileName(o.snaps[i], sufSnapshot))
-		if o.snaps[i] > l.end {
-			if err := l.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-			continue
-		}
+	for i := len(o.snaps) - 1; i >= 0; i-- {
 		if o.snaps[i] > limit {
 			continue
 		}
-		b, err := l.fs.ReadFile(path)
+		b, err := l.fs.ReadFile(filepath.Join(l.path, fileName(o.snaps[i], sufSnapshot)))
 		if err != nil {
 			return err
 		}
 		if t, err := producer.DecodeSnapshot(b, o.nowMs); err == nil {
-			l.producers, from = t, o.snaps[i]
-		}
-	}
-	if from < 0 {
-		if o.clean && len(o.snaps) == 0 { // formats 0 and 1, or nothing was ever produced with an id
+			l.producers, o.from = t, o.snaps[i]
 			return nil
 		}
-		from = l.segments[0].base
 	}
-	return o.replay(from)
+	o.from = l.segments[0].base
+	if o.clean && len(o.snaps) == 0 { // formats 0 and 1, or nothing was ever produced with an id
+		o.from = limit
+	}
+	return nil
 }
 
-// replay reads the batches from offset from on into the producers' table.
-func (o *opening) replay(from int64) error {
-	l := o.l
-	for i := l.segmentFor(from); i < len(l.segments) && from < l.end; i++ {
-		seg := l.segments[i]
-		pos := int64(0)
-		if from > seg.base && seg.offsets.n > 0 {
-			k, _, err := seg.offsets.search(nil, offsetAbove, from-seg.base)
-			if err != nil {
-				return err
-			}
-			if k >= 0 {
-				_, pos, _, _ = seg.offsets.offsetAt(nil, k)
-			}
+// dropSnapshots removes those that are newer than the log.
+func (o *opening) dropSnapshots() error {
+	for _, at := range o.snaps {
+		if at <= o.l.end {
+			continue
 		}
-		o.scan.reset(seg.file, pos, seg.size, false)
-		for {
-			e, b, _, err := o.scan.next()
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				return err
-			}
-			if e.Magic == 2 && e.ProducerID >= 0 && e.Last >= from {
-				if err := o.replayBatch(seg, &e, b); err != nil {
-					return err
-				}
-			}
+		if err := o.l.fs.Remove(filepath.Join(o.l.path, fileName(at, sufSnapshot))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
 	}
 	return nil
 }
 
+// replay reads the headers of a trusted segment's batches, as far as the snapshot does not know them, into the producers' table.
+func (o *opening) replay(seg *Segment) error {
+	if seg.next <= o.from {
+		return nil
+	}
+	pos := int64(0)
+	if o.from > seg.base && seg.offsets.n > 0 {
+		k, _, err := seg.offsets.search(nil, offsetAbove, o.from-seg.base)
+		if err != nil {
+			return err
+		}
+		if k >= 0 {
+			_, pos, _, _ = seg.offsets.offsetAt(nil, k)
+		}
+	}
+	o.scan.reset(seg.file, pos, seg.size, false)
+	for {
+		e, b, _, err := o.scan.next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := o.replayBatch(seg, &e, b); err != nil {
+			return err
+		}
+	}
+}
+
+// replayBatch does for the producers' table what an append of the batch did.
 func (o *opening) replayBatch(seg *Segment, e *batch.Entry, b []byte) error {
 	l := o.l
+	if e.Magic < 2 || e.ProducerID < 0 || e.Last < o.from {
+		return nil
+	}
 	if !e.IsControl() {
 		l.producers.Add(e.ProducerID, e.ProducerEpoch, producer.Batch{
 			FirstSeq: e.BaseSequence, LastSeq: e.LastSequence(), LastOffset: e.Last, OffsetDelta: e.LastOffsetDelta, Timestamp: e.MaxTimestamp,

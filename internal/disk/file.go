@@ -13,6 +13,8 @@ type File struct {
 	path string
 	dev  uint64 // device, by which the backends tell directories on different disks apart
 
+	content Content // in place of a descriptor
+
 	// One operation in flight per file on the portable backend; guarded by being on the Disk's thread.
 	busy    bool
 	waiting opList
@@ -37,6 +39,10 @@ func (f *File) fail(op string, err error) error { return &Error{Op: op, Path: f.
 
 // Size asks the kernel for the length.
 func (f *File) Size() (int64, error) {
+	if f.content != nil {
+		n, err := f.content.Size()
+		return n, f.wrapped("fstat", err)
+	}
 	st, err := f.stat()
 	if err != nil {
 		return 0, f.fail("fstat", err)
@@ -52,6 +58,13 @@ func (f *File) stat() (unix.Stat_t, error) {
 
 // ReadAt implements io.ReaderAt.
 func (f *File) ReadAt(b []byte, off int64) (int, error) {
+	if f.content != nil {
+		n, err := f.content.ReadAt(b, off)
+		if err != io.EOF {
+			err = f.wrapped("read", err)
+		}
+		return n, err
+	}
 	done := 0
 	for done < len(b) {
 		n, err := unix.Pread(f.fd, b[done:], off+int64(done))
@@ -71,6 +84,10 @@ func (f *File) ReadAt(b []byte, off int64) (int, error) {
 
 // WriteAt implements io.WriterAt; short writes are continued.
 func (f *File) WriteAt(b []byte, off int64) (int, error) {
+	if f.content != nil {
+		n, err := f.content.WriteAt(b, off)
+		return n, f.wrapped("write", err)
+	}
 	done := 0
 	for done < len(b) {
 		n, err := unix.Pwrite(f.fd, b[done:], off+int64(done))
@@ -90,6 +107,9 @@ func (f *File) WriteAt(b []byte, off int64) (int, error) {
 
 // Truncate sets the length. Never on a file that sendfile has sent from: queued pages are sent by reference.
 func (f *File) Truncate(n int64) error {
+	if f.content != nil {
+		return f.wrapped("truncate", f.content.Truncate(n))
+	}
 	err := retryInterrupted(func() error { return unix.Ftruncate(f.fd, n) })
 	if err != nil {
 		return f.fail("truncate", err)
@@ -99,6 +119,9 @@ func (f *File) Truncate(n int64) error {
 
 // Sync is fsync. An error is final: the kernel may have marked the lost pages clean, so a second call would lie.
 func (f *File) Sync() error {
+	if f.content != nil {
+		return f.wrapped("fsync", f.content.Sync())
+	}
 	if err := unix.Fsync(f.fd); err != nil {
 		return f.fail("fsync", err)
 	}
@@ -107,6 +130,9 @@ func (f *File) Sync() error {
 
 // DataSync is fdatasync where there is one. An error is final, as with Sync.
 func (f *File) DataSync() error {
+	if f.content != nil {
+		return f.wrapped("fdatasync", f.content.Sync())
+	}
 	if err := dataSync(f.fd); err != nil {
 		return f.fail("fdatasync", err)
 	}
@@ -115,6 +141,9 @@ func (f *File) DataSync() error {
 
 // Fallocate reserves blocks for the first n bytes without changing the length. A file system that cannot is not an error.
 func (f *File) Fallocate(n int64) error {
+	if f.content != nil {
+		return nil
+	}
 	err := retryInterrupted(func() error { return reserve(f.fd, n) })
 	if err != nil && err != unix.EOPNOTSUPP && err != unix.ENOSYS {
 		return f.fail("fallocate", err)
@@ -124,6 +153,9 @@ func (f *File) Fallocate(n int64) error {
 
 // DropCache tells the kernel that a range will not be needed soon; dirty pages stay.
 func (f *File) DropCache(off, n int64) error {
+	if f.content != nil {
+		return nil
+	}
 	if err := dropCache(f.fd, off, n); err != nil {
 		return f.fail("fadvise", err)
 	}
@@ -133,6 +165,9 @@ func (f *File) DropCache(off, n int64) error {
 // AdviseRandom turns the kernel's own read-ahead off. Without it a read near the end of what ReadAhead loaded starts the next load by itself,
 // and a sendfile that meets those half-loaded pages waits for the disk on the loop.
 func (f *File) AdviseRandom() error {
+	if f.content != nil {
+		return nil
+	}
 	if err := adviseRandom(f.fd); err != nil {
 		return f.fail("fadvise", err)
 	}
@@ -141,6 +176,9 @@ func (f *File) AdviseRandom() error {
 
 // Close gives the descriptor back.
 func (f *File) Close() error {
+	if f.content != nil {
+		return f.wrapped("close", f.content.Close())
+	}
 	if f.fd < 0 {
 		return f.fail("close", ErrClosed)
 	}
