@@ -139,6 +139,19 @@ func (m *Manager) Survey(orphans []TopicPartition) ([]Orphan, error) {
 	return out, nil
 }
 
+// Format is the highest format of the batches that Survey would look at, -1 without one.
+func (m *Manager) Format(tp TopicPartition) (int8, error) {
+	m.mu.Lock()
+	d := m.mu.found[tp]
+	m.mu.Unlock()
+	if d == nil {
+		return -1, ErrNotFound
+	}
+	t, p := Orphan{Magic: -1}, OrphanPartition{Path: filepath.Join(d.path, tp.String())}
+	err := m.surveyLog(&t, &p)
+	return t.Magic, err
+}
+
 // Adopted forgets that partitions were unclaimed: their topic is registered, and Open takes them.
 func (m *Manager) Adopted(topic string) {
 	m.mu.Lock()

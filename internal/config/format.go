@@ -20,6 +20,14 @@ func (t *Topic) RecordFormat() int8 {
 	return v.recordFormat()
 }
 
+// NamedFormat is the older format that the topic's own message.format.version names, -1 when it names none. An adopted topic goes on in it.
+func (t *Topic) NamedFormat() int8 {
+	if v, ok := ParseVersion(t.set["message.format.version"]); ok && v.recordFormat() < 2 {
+		return v.recordFormat()
+	}
+	return -1
+}
+
 // formatIgnoredFrom is the protocol version from which on records are always of format 2: 3.0-IV1.
 func formatIgnoredFrom() Version { return Version{Major: 3, Minor: 0, Step: 1} }
 

@@ -68,6 +68,13 @@ func (w *groupWorld) Append(records []byte, done func(base int64, err error)) {
 		}
 		invariant.Broken("api: a coordinator made a batch that is not valid", err)
 	}
+	if w.host.format < 2 {
+		var err error
+		if records, err = batch.Adapt(nil, records, batch.Target{Magic: w.host.format, Codec: batch.KeepCodec}, lim, &g.info); err != nil {
+			done(-1, groupError(err))
+			return
+		}
+	}
 	if err := w.host.role.Admits(true, w.host.minISR); err != nil {
 		done(-1, groupError(err))
 		return

@@ -28,6 +28,10 @@ type Hosted struct {
 	limits batch.Limits
 	// coord runs the groups of this partition; nil unless it is one of __consumer_offsets that is led here.
 	coord *coord.Host
+	// found is the highest format of the records that the log was opened with, -1 without one or when nobody asked. Set before the route is.
+	found int8
+	// format is that in which the topic keeps records.
+	format int8
 	// durable: every append is acknowledged after its fdatasync (flush.messages=1).
 	durable bool
 

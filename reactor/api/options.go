@@ -47,6 +47,9 @@ type TopicOptions struct {
 	MinISR  int32
 	Durable bool
 	// Target is the form in which records are kept. DownConvert: consumers that know only older formats get converted records.
-	Target      batch.Target
+	Target batch.Target
+	// NamedFormat is the older format that the topic's own settings name, -1 without one: a topic that has records, and none that are newer,
+	// keeps it whatever Target says, since it may go back to the Kafka that it came from.
+	NamedFormat int8
 	DownConvert bool
 }

@@ -30,6 +30,9 @@ func (b *Broker) Publish(img *meta.Image) {
 		route.byID[t.ID] = tr
 	}
 	opening.Wait()
+	for _, tr := range route.topics {
+		tr.keepFormat()
+	}
 	var settling sync.WaitGroup
 	for _, tr := range route.topics {
 		b.settleHosts(tr, &settling)
@@ -95,9 +98,27 @@ func (b *Broker) open(t *meta.Topic, p *meta.Partition, o TopicOptions) *Hosted 
 		b.log.Error("partition cannot be opened", "tp", t.Name, "partition", p.Index, "err", err.Error())
 		return nil
 	}
-	shards := b.server.Shards()
-	return &Hosted{Topic: t.Name, TopicID: t.ID, Partition: p.Index, Log: log, shard: shards[reactor.Route(t.Name, p.Index, len(shards))],
+	shards, found := b.server.Shards(), int8(-1)
+	if o.NamedFormat >= 0 && o.NamedFormat < o.Target.Magic {
+		if found, err = b.logs.Format(logstore.TopicPartition{Topic: t.Name, Partition: p.Index}); err != nil {
+			b.log.Error("the format of a partition's records is not known", "tp", t.Name, "partition", p.Index, "err", err.Error())
+		}
+	}
+	return &Hosted{Topic: t.Name, found: found, TopicID: t.ID, Partition: p.Index, Log: log, shard: shards[reactor.Route(t.Name, p.Index, len(shards))],
 		role: replica.NewPartition(b.Options().BrokerID, log.HighWatermark(), log.End())}
+}
+
+// keepFormat lets a topic go on in the older format that its settings name, as long as its records are of that format.
+func (tr *topicRoute) keepFormat() {
+	found := int8(-1)
+	for _, h := range tr.hosts {
+		if h != nil {
+			found = max(found, h.found)
+		}
+	}
+	if named := tr.options.NamedFormat; found >= 0 && found <= named && named < tr.options.Target.Magic {
+		tr.options.Target.Magic = named
+	}
 }
 
 // settleHosts gives every partition of a topic its part of the image, on its owner.
@@ -134,7 +155,7 @@ func (a *adopt) Deliver(s *reactor.Shard) {
 	} else {
 		h.Log.SetOptions(a.options.Log)
 	}
-	h.minISR, h.durable, h.limits = a.options.MinISR, a.options.Durable, a.options.Limits
+	h.minISR, h.durable, h.limits, h.format = a.options.MinISR, a.options.Durable, a.options.Limits, a.options.Target.Magic
 	change := h.role.Become(replica.State{Leader: a.part.Leader, LeaderEpoch: a.part.LeaderEpoch, ISR: a.part.ISR})
 	if change.Elected {
 		h.Log.AssignEpoch(h.role.Epoch(), h.Log.End())

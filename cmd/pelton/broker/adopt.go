@@ -147,7 +147,11 @@ func (b *Broker) planAdoption(img *meta.Image, orphans []logstore.TopicPartition
 		}
 		s.Config = adoptedConfig(b.config, o)
 		specs = append(specs, s)
-		t := AdoptedTopic{Name: o.Topic, Partitions: int32(len(s.Epochs)), Found: len(o.Partitions), Format: b.config.Topic(s.Config).RecordFormat(), Config: s.Config}
+		t := AdoptedTopic{Name: o.Topic, Partitions: int32(len(s.Epochs)), Found: len(o.Partitions), Config: s.Config}
+		kept := b.config.Topic(s.Config)
+		if t.Format = kept.RecordFormat(); kept.NamedFormat() >= o.Magic && o.Magic >= 0 {
+			t.Format = min(t.Format, kept.NamedFormat())
+		}
 		if !s.ID.IsZero() {
 			t.ID = s.ID.String()
 		}

@@ -128,6 +128,7 @@ func topicOptions(t *config.Topic, c *config.Broker, codecs *batch.Codecs) api.T
 		MinISR:      int32(t.Int("min.insync.replicas")),
 		Durable:     t.Long("flush.messages") == 1,
 		Target:      batch.Target{Magic: t.RecordFormat(), Codec: storedCodec(t.Str("compression.type"))},
+		NamedFormat: t.NamedFormat(),
 		DownConvert: t.Bool("message.downconversion.enable"),
 	}
 }
