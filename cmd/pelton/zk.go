@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"sort"
@@ -110,12 +111,16 @@ func serveZk(ctx context.Context, std streams, file string, log *slog.Logger) er
 	if err != nil {
 		return fmt.Errorf("--config %s: %w", file, err)
 	}
+	for _, name := range []string{"SERVER_JVMFLAGS", "JVMFLAGS"} { // where ZooKeeper's scripts take its system properties from
+		for name, value := range server.JVMProperties(os.Getenv(name)) {
+			if _, set := keys[name]; !set { // the file is read after them
+				keys[name] = value
+			}
+		}
+	}
 	o, unknown, err := zooOptions(keys)
 	if err != nil {
 		return fmt.Errorf("--config %s: %w", file, err)
-	}
-	for _, name := range []string{"SERVER_JVMFLAGS", "JVMFLAGS"} { // where ZooKeeper's scripts take its system properties from
-		unknown = append(unknown, o.ApplyJVMFlags(os.Getenv(name))...)
 	}
 	for _, k := range unknown {
 		log.Warn("configuration", "key", k, "text", "is read and has no effect in this version")
@@ -129,7 +134,7 @@ func serveZk(ctx context.Context, std streams, file string, log *slog.Logger) er
 		}
 	}
 	fatal := make(chan error, 1)
-	o.FS, o.Clock, o.Log = disk.OS(), clock.NewReal(), log
+	o.FS, o.Clock, o.Log, o.Descriptors = disk.OS(), clock.NewReal(), log, descriptors
 	o.Fatal = func(err error) {
 		select {
 		case fatal <- err:
@@ -141,6 +146,11 @@ func serveZk(ctx context.Context, std streams, file string, log *slog.Logger) er
 		return err
 	}
 	ready := map[string]any{"event": "ready", "zookeeper": s.Addr().String(), "pid": os.Getpid(), "took_ms": time.Since(begun).Milliseconds()}
+	for name, addr := range map[string]netip.AddrPort{"secure": s.SecureAddr(), "admin": s.AdminAddr(), "metrics": s.MetricsAddr()} {
+		if addr.IsValid() {
+			ready[name] = addr.String()
+		}
+	}
 	if err := json.NewEncoder(std.out).Encode(ready); err != nil {
 		return err
 	}
@@ -157,15 +167,16 @@ func serveZk(ctx context.Context, std streams, file string, log *slog.Logger) er
 
 // zooOptions turns the keys of zoo.cfg into options, and lists those that mean nothing to this version.
 func zooOptions(keys map[string]string) (o server.Options, unknown []string, err error) {
-	host, port := "0.0.0.0", ""
+	host, port, secureHost, securePort := "0.0.0.0", "", "0.0.0.0", ""
+	o.Admin.Host, o.Admin.MetricsHost = "0.0.0.0", "0.0.0.0"
 	number := map[string]*int{
 		"tickTime": &o.TickTimeMs, "minSessionTimeout": &o.MinSessionTimeoutMs, "maxSessionTimeout": &o.MaxSessionTimeoutMs,
-		"snapCount": &o.SnapCount, "maxCnxns": &o.MaxCnxns, "jute.maxbuffer": &o.JuteMaxBuffer,
+		"maxCnxns":                  &o.MaxCnxns,
 		"autopurge.snapRetainCount": &o.SnapRetain, "autopurge.purgeInterval": &o.PurgeHours,
 	}
 	word := map[string]*string{
 		"dataDir": &o.DataDir, "dataLogDir": &o.DataLogDir, "clientPort": &port, "clientPortAddress": &host,
-		"4lw.commands.whitelist": &o.FourLetterWhitelist, "DigestAuthenticationProvider.superDigest": &o.SuperDigest,
+		"secureClientPort": &securePort, "secureClientPortAddress": &secureHost,
 	}
 	for key, value := range keys {
 		value = strings.TrimSpace(value)
@@ -184,21 +195,24 @@ func zooOptions(keys map[string]string) (o server.Options, unknown []string, err
 			if o.MaxClientCnxns == 0 { // no limit in ZooKeeper's words
 				o.MaxClientCnxns = -1
 			}
-		case name == "skipACL":
-			o.SkipACL = value == "yes"
-		case name == "extendedTypesEnabled":
-			o.ExtendedTypes = value == "true"
 		case strings.HasPrefix(name, "server.") || ensembleKey(name):
 			// read by zooEnsemble
-		case name == "secureClientPort":
-			return o, nil, fmt.Errorf("%s: TLS is not served yet", key)
 		default:
-			unknown = append(unknown, key)
+			known, err := o.Property(name, value)
+			if err != nil {
+				return o, nil, err
+			}
+			if !known {
+				unknown = append(unknown, key)
+			}
 		}
 	}
 	sort.Strings(unknown)
 	if o.DataDir == "" || port == "" && !hasServers(keys) {
 		return o, nil, fmt.Errorf("dataDir and clientPort must be set")
+	}
+	if securePort != "" {
+		o.TLS.Addr = net.JoinHostPort(secureHost, securePort)
 	}
 	if port != "" {
 		o.ClientAddr = net.JoinHostPort(host, port)

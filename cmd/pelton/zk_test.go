@@ -18,8 +18,8 @@ func TestZooCfgIsRead(t *testing.T) {
 		t.Errorf("unknown %v", unknown)
 	}
 	for name, c := range map[string]struct{ key, value, want string }{
-		"number":   {"tickTime", "soon", "whole number"},
-		"tls":      {"secureClientPort", "1", "TLS"},
+		"number": {"tickTime", "soon", "whole number"},
+		"tls":    {"secureClientPort", "1", "TLS"},
 	} {
 		if _, _, err := zooOptions(map[string]string{"dataDir": "/d", "clientPort": "1", c.key: c.value}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)

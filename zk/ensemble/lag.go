@@ -49,8 +49,8 @@ func (c *Core) onDrop(from uint64, r *jute.Reader) {
 // syncedWithin is how many entries a follower may be behind and count as synced: what a busy leader has under way.
 const syncedWithin = 4096
 
-// Synced is how many followers and observers have confirmed nearly everything.
-func (c *Core) Synced() (followers, observers, synced int) {
+// Followers is how many followers and observers are heard of, and how many of the first have confirmed nearly everything.
+func (c *Core) Followers() (followers, observers, synced int) {
 	if !c.leading {
 		return 0, 0, 0
 	}
@@ -70,6 +70,14 @@ func (c *Core) Synced() (followers, observers, synced int) {
 	})
 	return followers, observers, synced
 }
+
+// Size is the number of voters and of observers.
+func (c *Core) Size() (voters, observers int) {
+	return len(c.conf.GetVoters()), len(c.conf.GetLearners())
+}
+
+// Servers are the members as /zookeeper/config shows them, and its version.
+func (c *Core) Servers() ([]Server, int64) { return c.servers(), c.configVersion() }
 
 // members lists the other members in order.
 func (c *Core) members() []uint64 {

@@ -29,7 +29,9 @@ type together struct {
 	again    []*peer
 	serving  bool
 	silentMs int64
-	closedMs int64 // when the connections that wait for a leader were closed; 0 when they were not
+	// servingMs is since when it is.
+	servingMs int64
+	closedMs  int64 // when the connections that wait for a leader were closed; 0 when they were not
 }
 
 // joinEnsemble starts the member on the loop.
@@ -159,6 +161,9 @@ func (e *together) Serving(on bool) {
 	}
 	e.serving = on
 	e.silentMs, e.closedMs = e.l.nowMs, 0
+	if on {
+		e.servingMs = e.l.nowMs
+	}
 	for p := range e.l.peers {
 		if !on {
 			p.c.Pause()

@@ -1,38 +1,24 @@
 package server
 
-import (
-	"strconv"
-	"strings"
-)
+import "strings"
 
-// ApplyJVMFlags takes ZooKeeper's system properties from text of the form "-Dzookeeper.name=value …", as SERVER_JVMFLAGS
-// and JVMFLAGS hold it, so that start scripts written for Apache go on working. Names that mean nothing here are returned.
-func (o *Options) ApplyJVMFlags(flags string) (unknown []string) {
+// JVMProperties reads system properties from text of the form "-Dname=value …", as SERVER_JVMFLAGS and JVMFLAGS hold it, so that start
+// scripts written for Apache go on working. The names are without "zookeeper."; flags of the Java machine itself are left out.
+func JVMProperties(flags string) map[string]string {
+	out := map[string]string{}
 	for _, word := range strings.Fields(flags) {
-		name, ok := strings.CutPrefix(word, "-D")
-		if !ok {
-			continue // a flag of the Java machine itself
+		if name, ok := strings.CutPrefix(word, "-D"); ok {
+			name, value, _ := strings.Cut(name, "=")
+			out[strings.TrimPrefix(name, "zookeeper.")] = value
 		}
-		name, value, _ := strings.Cut(name, "=")
-		switch strings.TrimPrefix(name, "zookeeper.") {
-		case "DigestAuthenticationProvider.superDigest":
-			o.SuperDigest = value
-		case "extendedTypesEnabled":
-			o.ExtendedTypes = value == "true"
-		case "skipACL":
-			o.SkipACL = value == "yes"
-		case "4lw.commands.whitelist":
-			o.FourLetterWhitelist = value
-		case "jute.maxbuffer":
-			// Java reads 0x… and decimal; what is neither leaves the default.
-			if n, err := strconv.ParseInt(value, 0, 32); err == nil && n > 0 {
-				o.JuteMaxBuffer = int(n)
-			}
-		case "snapCount":
-			if n, err := strconv.Atoi(value); err == nil && n > 0 {
-				o.SnapCount = n
-			}
-		default:
+	}
+	return out
+}
+
+// ApplyJVMFlags sets what JVMProperties finds. Names that mean nothing here are returned, and those whose value cannot be read.
+func (o *Options) ApplyJVMFlags(flags string) (unknown []string) {
+	for name, value := range JVMProperties(flags) {
+		if known, err := o.Property(name, value); !known || err != nil {
 			unknown = append(unknown, name)
 		}
 	}

@@ -45,6 +45,10 @@ type loop struct {
 	containerMs int64 // when empty containers are looked for again
 	sweepMs     int64
 	stats       stats
+	m           metrics
+	bornMs      int64   // when the loop began
+	traceMask   int64   // kept for whoever sets it; nothing is traced by it
+	arriving    arrival // of the connection that OnOpen is about to be told of
 	words       words
 }
 
@@ -67,11 +71,15 @@ const (
 func newLoop(s *Server, rec *txnlog.Recovered, secret []byte, snapDir, logDir string) (*loop, error) {
 	l := &loop{o: &s.o, srv: s, tree: rec.Tree, prep: tree.NewPrep(rec.Tree), secret: secret, peers: map[*peer]struct{}{}}
 	l.tree.Extended = s.o.ExtendedTypes
+	l.tree.Schemes = s.o.Schemes
 	l.tree.EnsureConfig()
 	l.tick()
 	l.stats.reset(l.nowMs)
+	l.m, l.bornMs, l.traceMask = newMetrics(), l.nowMs, defaultTraceMask
+	l.m.txns.add(int64(rec.Replayed))
+	l.m.start.add(s.recoverMs)
 	l.words = newWords(s.o.FourLetterWhitelist)
-	l.snap = snapshots{dir: snapDir, logDir: logDir, since: rec.Replayed}
+	l.snap = snapshots{dir: snapDir, logDir: logDir, since: rec.Replayed, last: max(rec.Snapshot, 0), lastMs: l.wallMs}
 	l.containerMs = l.nowMs + containerEveryMs
 	l.sessions = session.NewTracker(int64(s.o.TickTimeMs), l.nowMs)
 	for id, timeout := range rec.Sessions {
@@ -88,7 +96,7 @@ func newLoop(s *Server, rec *txnlog.Recovered, secret []byte, snapDir, logDir st
 	log, err := txnlog.OpenLog(s.o.FS, d, logDir, rec.Zxid)
 	if err == nil {
 		if s.member == nil {
-			l.prop = newSolo(log, rec.Zxid)
+			l.prop = newSolo(log, rec.Zxid, s.o.Clock, &l.m)
 		}
 		l.net, err = netpoll.NewNet(netpoll.Options{Sniff: true, MaxFrame: int32(s.o.JuteMaxBuffer), MaxOut: outMax, Limiter: s.limiter, FrameNs: connectWithinNs}, l.arena, l)
 	}
@@ -232,9 +240,14 @@ func (l *loop) apply(p proposal) {
 	l.tree.Apply(x, &l.result)
 	l.prep.Committed(x.Zxid)
 	l.snap.since++
-	for _, ev := range l.tree.TakeEvents() {
-		l.notify(&ev)
+	events := l.tree.TakeEvents()
+	for i := range events {
+		l.notify(&events[i])
 	}
+	if len(events) > 0 {
+		l.countEvents(events)
+	}
+	l.m.commits++
 	if x.Op == jute.OpCloseSession {
 		l.sessionClosed(x.Session, p.from)
 	}
@@ -242,6 +255,21 @@ func (l *loop) apply(p proposal) {
 		p.from.applied(x, &l.result, x.Zxid)
 	}
 }
+
+// countEvents tells the metrics how many watchers each kind of event had.
+func (l *loop) countEvents(events []tree.Event) {
+	for from := 0; from < len(events); {
+		to := from + 1
+		for to < len(events) && events[to].Type == events[from].Type && events[to].Path == events[from].Path {
+			to++
+		}
+		l.m.told(events[from].Type, to-from)
+		from = to
+	}
+}
+
+// nodeCount is the number that words show: Apache counts the root twice, by its names "" and "/".
+func (l *loop) nodeCount() int { return l.tree.Count() + 1 }
 
 // sweepContainers deletes containers that had children and are empty, and TTL nodes without children whose time is over.
 func (l *loop) sweepContainers() {

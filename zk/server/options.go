@@ -35,7 +35,27 @@ type Options struct {
 	// ExtendedTypes is zookeeper.extendedTypesEnabled: TTL nodes.
 	ExtendedTypes bool
 	SkipACL       bool // skipACL=yes
-	ServerID      int  // myid, in session ids
+	// Schemes are those beyond digest and ip that ACLs may name: sasl and x509, by authProvider.*.
+	Schemes []string
+	// TLS is the secure client port.
+	TLS TLSOptions
+	// X509SuperUser is X509AuthenticationProvider.superUser: the subject whose certificate makes the superuser.
+	X509SuperUser string
+	// JAASFile is java.security.auth.login.config, and JAASSection the section in it that holds the users: Server when empty.
+	JAASFile, JAASSection string
+	// Admin is the admin server, and the page of metrics.
+	Admin AdminOptions
+	// SASLUsers are the names and passwords of the Server section of the JAAS file; none switches SASL off.
+	SASLUsers map[string]string
+	// SuperUser is zookeeper.superUser: the name that is the superuser once SASL has proven it.
+	SuperUser string
+	// AllowFailedSASL is allowSaslFailedClients: who fails goes on without a name.
+	AllowFailedSASL bool
+	// RequiredSchemes are enforce.auth.schemes: a connection must have proven one of them before it may ask anything.
+	RequiredSchemes []string
+	enforceAuth     bool
+	enforceSchemes  string
+	ServerID        int // myid, in session ids
 
 	// Ensemble makes the server a member of one; nil when it is alone.
 	Ensemble *ensemble.Config
@@ -46,6 +66,8 @@ type Options struct {
 	Disk  disk.Options
 	// Random is where the secret of session passwords comes from; crypto/rand when nil.
 	Random io.Reader
+	// Descriptors tells how many files are open and how many may be; nil when nobody knows.
+	Descriptors func() (open, most int)
 	// Fatal is told when the server cannot go on: its log has failed. Nil logs only.
 	Fatal func(error)
 }
@@ -75,6 +97,9 @@ func (o *Options) setDefaults() {
 		o.MaxClientCnxns = defaultCnxns
 	}
 	o.MaxClientCnxns = max(o.MaxClientCnxns, 0)
+	if o.enforceAuth {
+		o.RequiredSchemes = append(o.RequiredSchemes, splitList(o.enforceSchemes)...)
+	}
 	if o.DataLogDir == "" {
 		o.DataLogDir = o.DataDir
 	}
@@ -86,6 +111,12 @@ func (o *Options) setDefaults() {
 	}
 	if o.Clock == nil {
 		o.Clock = clock.NewReal()
+	}
+	if o.Descriptors == nil {
+		o.Descriptors = func() (int, int) { return 0, 0 }
+	}
+	if o.Admin.CommandURL == "" {
+		o.Admin.CommandURL = "/commands"
 	}
 	if o.Random == nil {
 		o.Random = rand.Reader

@@ -41,6 +41,8 @@ type peer struct {
 	sess  *session.Session
 	// caller: the session and whoever the client proved to be.
 	caller  tree.Caller
+	secure  bool       // it came by the TLS port
+	sasl    *digestMD5 // nil until the client begins an exchange
 	connect jute.ConnectRequest
 	queue   []waiting // oldest first; the first one is always a write
 	head    int
@@ -69,6 +71,12 @@ func (l *loop) OnOpen(c *netpoll.Conn) {
 	p := &peer{l: l, c: c}
 	p.caller.IDs = []jute.ID{{Scheme: "ip", ID: c.Remote.Addr().Unmap().String()}}
 	p.stats.sinceMs = l.wallMs
+	if p.secure = l.arriving.secure; l.arriving.subject != "" {
+		if l.o.X509SuperUser == l.arriving.subject {
+			p.addID(jute.ID{Scheme: "super", ID: l.arriving.subject})
+		}
+		p.addID(jute.ID{Scheme: "x509", ID: l.arriving.subject})
+	}
 	c.User = p
 	l.peers[p] = struct{}{}
 }
@@ -104,6 +112,7 @@ func (l *loop) OnFrame(c *netpoll.Conn, f netpoll.Frame) {
 	p := c.User.(*peer)
 	p.stats.received++
 	l.stats.received++
+	l.m.bytesIn += uint64(len(f.B))
 	if l.ens != nil && !l.ens.serving {
 		p.c.Close(errNoLeader)
 		f.Buf.Release()
@@ -201,6 +210,7 @@ func (l *loop) send(p *peer, b []byte) {
 	}
 	p.stats.sent++
 	l.stats.sent++
+	l.m.sent(len(b) - 4)
 }
 
 // replyCode answers with a header alone.

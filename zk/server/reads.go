@@ -20,6 +20,8 @@ func (l *loop) answerRead(p *peer, xid, op int32, body []byte, sinceMs int64) {
 		b = jute.AppendReplyHeader(l.begin(), xid, l.tree.Zxid, code)
 	}
 	l.send(p, b)
+	l.m.reads++
+	l.m.read.add(l.nowMs - sinceMs)
 	l.stats.answered(l.nowMs - sinceMs)
 	p.stats.answered(l.nowMs-sinceMs, l.nowMs, xid, l.tree.Zxid)
 	p.stats.lastOp = opName(op)

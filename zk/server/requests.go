@@ -15,6 +15,9 @@ func (l *loop) request(p *peer, f netpoll.Frame) (kept bool) {
 		return false
 	}
 	l.sessions.Touch(p.sess, l.nowMs)
+	if op != jute.OpAuth && op != jute.OpSASL && !l.proven(p, xid) {
+		return false
+	}
 	if l.ens != nil {
 		l.ens.member.Touch(p.sess.ID)
 	}
@@ -26,6 +29,8 @@ func (l *loop) request(p *peer, f netpoll.Frame) (kept bool) {
 		l.closeSession(p, xid)
 	case jute.OpAuth:
 		l.auth(p, xid, &r)
+	case jute.OpSASL:
+		l.sasl(p, xid, &r)
 	case jute.OpPing, jute.OpExists, jute.OpGetData, jute.OpGetACL, jute.OpGetChildren, jute.OpGetChildren2, jute.OpSync, jute.OpSetWatches,
 		jute.OpSetWatches2, jute.OpCheckWatches, jute.OpRemoveWatches, jute.OpGetEphemerals, jute.OpGetAllChildrenNumber,
 		jute.OpMultiRead, jute.OpAddWatch, jute.OpWhoAmI:
@@ -94,6 +99,9 @@ func (l *loop) answerWrite(p *peer, w *waiting, x *tree.Txn, res *tree.Result) {
 		}
 	}
 	l.send(p, b)
+	l.m.writes++
+	l.m.update.add(l.nowMs - w.ms)
+	l.m.propagation.add(l.nowMs - w.ms)
 	l.stats.answered(l.nowMs - w.ms)
 	p.stats.answered(l.nowMs-w.ms, l.nowMs, w.xid, l.tree.Zxid)
 	p.stats.lastOp = opName(w.op)

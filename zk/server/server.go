@@ -21,9 +21,12 @@ type Server struct {
 	group    *task.Group
 	listener *netpoll.Listener
 	limiter  *netpoll.Limiter
-	mail     mailbox
-	done     chan struct{}
-	mu       struct {
+	fronts   fronts
+	// recoverMs is how long the files took to read.
+	recoverMs int64
+	mail      mailbox
+	done      chan struct{}
+	mu        struct {
 		sync.Mutex
 		err error
 	}
@@ -81,6 +84,7 @@ func Start(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("zk/server: %s is in use: %w", o.DataDir, err)
 	}
+	begunNs := o.Clock.Mono()
 	rec, err := txnlog.Recover(o.FS, snapDir, logDir)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("zk/server: recovery: %w", err), lock.Close())
@@ -90,6 +94,7 @@ func Start(o Options) (*Server, error) {
 		return nil, errors.Join(err, lock.Close())
 	}
 	s := &Server{o: o, group: task.NewGroup(), done: make(chan struct{}), unlock: lock.Close}
+	s.recoverMs = (o.Clock.Mono() - begunNs) / 1e6
 	s.limiter = netpoll.NewLimiter(o.MaxCnxns, o.MaxClientCnxns, nil)
 	if o.Ensemble != nil {
 		if s.member, err = ensemble.Open(*o.Ensemble, o.FS, snapDir, o.DataLogDir, rec, o.Random, o.Log); err != nil {
@@ -97,6 +102,12 @@ func Start(o Options) (*Server, error) {
 		}
 	}
 	if s.listener, err = netpoll.Listen(o.ClientAddr, netpoll.ListenOptions{Limiter: s.limiter}); err != nil {
+		s.abandon()
+		return nil, errors.Join(err, lock.Close())
+	}
+	if err := s.openFronts(); err != nil {
+		s.listener.Close()
+		s.closeFronts()
 		s.abandon()
 		return nil, errors.Join(err, lock.Close())
 	}
@@ -113,11 +124,13 @@ func Start(o Options) (*Server, error) {
 	})
 	if err := <-started; err != nil {
 		s.listener.Close()
+		s.closeFronts()
 		s.abandon()
 		s.group.Stop()
 		return nil, errors.Join(err, lock.Close())
 	}
 	s.group.Go("zk-accept", func(context.Context) { s.accept() })
+	s.startFronts()
 	for _, torn := range rec.Torn {
 		o.Log.Info("zk log ends in a torn write that nobody was answered for", "dir", torn)
 	}
@@ -141,6 +154,7 @@ func (s *Server) fail(err error) {
 	s.mu.Unlock()
 	s.o.Log.Error("zk server ends", "err", err)
 	s.listener.Close()
+	s.closeFronts()
 	if s.o.Fatal != nil {
 		s.o.Fatal(err)
 	}
@@ -165,6 +179,7 @@ func (s *Server) Addr() netip.AddrPort { return s.listener.Addr() }
 // Stop ends the server; sessions live on in the log.
 func (s *Server) Stop() error {
 	s.listener.Close()
+	s.closeFronts()
 	s.mail.put(func(l *loop) { l.stopping = true })
 	<-s.done
 	s.group.Stop()

@@ -15,6 +15,7 @@ func (l *loop) openSession(p *peer, b []byte) {
 		p.c.Close(errBadConnect)
 		return
 	}
+	l.m.connects++
 	if req.LastZxid > l.tree.Zxid {
 		p.c.Close(errAhead)
 		return

@@ -16,6 +16,9 @@ type snapshots struct {
 	done        bool        // the last piece was handed over
 	busy        bool        // the writer has not reported yet
 	purgedMs    int64
+	begunMs     int64 // monotonic
+	last        int64 // zxid of the newest one, and when it was whole
+	lastMs      int64
 }
 
 // pieceBytes is how much of the tree is serialised in one turn: some 100 µs.
@@ -63,7 +66,7 @@ func (l *loop) snapshotTurn() {
 
 func (l *loop) beginSnapshot() {
 	s := &l.snap
-	s.since, s.busy = 0, true
+	s.since, s.busy, s.begunMs = 0, true, l.nowMs
 	l.stats.snapshots++
 	s.now = txnlog.BeginSnapshot(l.tree, l.sessions.Timeouts())
 	// One place more than is used: the mark of the end never blocks the loop.
@@ -83,8 +86,16 @@ func (l *loop) beginSnapshot() {
 		if err != nil {
 			srv.o.Log.Warn("zk snapshot failed, the log goes on without it", "err", err)
 		}
-		srv.mail.put(func(l *loop) { l.snap.busy = false })
+		srv.mail.put(func(l *loop) { l.snapshotWritten(zxid, err) })
 	})
+}
+
+func (l *loop) snapshotWritten(zxid int64, err error) {
+	l.snap.busy = false
+	if err == nil {
+		l.snap.last, l.snap.lastMs = zxid, l.wallMs
+		l.m.snapshot.add(l.nowMs - l.snap.begunMs)
+	}
 }
 
 // writeSnapshot drains pieces; a nil piece ends a whole snapshot, a closed channel without it an abandoned one.

@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/pelton-broker/pelton/netpoll"
@@ -11,6 +12,9 @@ import (
 
 // version is what words show: exporters and clients parse its shape, and go by the number.
 const version = "3.9.5-pelton, built on 2026-02-11 20:18 UTC"
+
+// defaultTraceMask is what gtmk shows of a server that nobody told another.
+const defaultTraceMask = 306
 
 // words is the whitelist of four-letter words.
 type words struct {
@@ -44,7 +48,10 @@ func (l *loop) OnRaw(c *netpoll.Conn, first []byte) bool {
 	l.stats.received++
 	text := word + " is not executed because it is not in the whitelist.\n"
 	if l.words.all || l.words.some[word] {
-		text = answer()
+		text = notServing
+		if !l.silent(word) {
+			text = answer()
+		}
 	}
 	copy(c.Out().Append(len(text)), text)
 	p.hangUp(errWord)
@@ -60,9 +67,9 @@ func (l *loop) wordFunc(word string) func() string {
 	case "isro":
 		return fixed("rw")
 	case "gtmk":
-		return fixed("306")
+		return fixed(strconv.FormatInt(l.traceMask, 10))
 	case "stmk":
-		return fixed("")
+		return fixed(strconv.FormatInt(l.traceMask, 10)) // the new mask comes after the word: that the connection carries no more
 	case "srvr":
 		return l.wordServer
 	case "stat":
@@ -82,7 +89,7 @@ func (l *loop) wordFunc(word string) func() string {
 	case "envi":
 		return l.wordEnv
 	case "hash":
-		return fixed("")
+		return fixed("\n") // one line for each digest that was kept: none
 	case "mntr":
 		return l.wordMonitor
 	case "wchs":
@@ -110,8 +117,8 @@ func (l *loop) wordStat() string {
 }
 
 func (l *loop) wordStats() string {
-	return fmt.Sprintf("Latency min/avg/max: %d/%s/%d\nReceived: %d\nSent: %d\nConnections: %d\nOutstanding: %d\nZxid: 0x%x\nMode: standalone\nNode count: %d\n",
-		l.stats.minMs, javaFloat(l.stats.avgMs()), l.stats.maxMs, l.stats.received, l.stats.sent, len(l.peers), l.stats.outstanding, l.tree.Zxid, l.tree.Count())
+	return fmt.Sprintf("Latency min/avg/max: %d/%s/%d\nReceived: %d\nSent: %d\nConnections: %d\nOutstanding: %d\nZxid: 0x%x\nMode: %s\nNode count: %d\n",
+		l.stats.minMs, javaFloat(l.stats.avgMs()), l.stats.maxMs, l.stats.received, l.stats.sent, len(l.peers), l.stats.outstanding, l.tree.Zxid, l.mode(), l.nodeCount())
 }
 
 // javaFloat prints as Java does what was rounded to four places.
@@ -155,8 +162,12 @@ func (l *loop) wordConf() string {
 	if port == "" {
 		port = fmt.Sprint(l.srv.Addr().Port())
 	}
-	return fmt.Sprintf("clientPort=%s\nsecureClientPort=-1\ndataDir=%s\ndataDirSize=%d\ndataLogDir=%s\ndataLogSize=%d\ntickTime=%d\nmaxClientCnxns=%d\nminSessionTimeout=%d\nmaxSessionTimeout=%d\nclientPortListenBacklog=-1\nserverId=%d\n",
-		port, l.snap.dir, l.dirBytes(l.snap.dir), l.snap.logDir, l.dirBytes(l.snap.logDir), l.o.TickTimeMs, l.o.MaxClientCnxns, l.o.MinSessionTimeoutMs, l.o.MaxSessionTimeoutMs, l.o.ServerID)
+	secure := -1
+	if a := l.srv.SecureAddr(); a.IsValid() {
+		secure = int(a.Port())
+	}
+	return fmt.Sprintf("clientPort=%s\nsecureClientPort=%d\ndataDir=%s\ndataDirSize=%d\ndataLogDir=%s\ndataLogSize=%d\ntickTime=%d\nmaxClientCnxns=%d\nminSessionTimeout=%d\nmaxSessionTimeout=%d\nclientPortListenBacklog=-1\nserverId=%d\n",
+		port, secure, l.snap.dir, l.dirBytes(l.snap.dir), l.snap.logDir, l.dirBytes(l.snap.logDir), l.o.TickTimeMs, l.o.MaxClientCnxns, l.o.MinSessionTimeoutMs, l.o.MaxSessionTimeoutMs, l.o.ServerID) + l.membership()
 }
 
 // dirBytes is the size of the files in a directory: a few calls of the file system, only for whoever is on the whitelist.
@@ -243,31 +254,55 @@ func (l *loop) wordWatchesBy(session bool) string {
 	return b.String()
 }
 
-// wordMonitor has the names that exporters read; what is only inside Apache's own machinery is left out.
+// wordMonitor has the names and the layout that exporters read: with the page of metrics on, Apache prints what that has.
 func (l *loop) wordMonitor() string {
 	var b strings.Builder
 	put := func(name string, v any) { fmt.Fprintf(&b, "zk_%s\t%v\n", name, v) }
-	_, _, watches := l.tree.WatchCounts()
 	put("version", version)
-	put("server_state", "standalone")
-	put("ephemerals_count", l.tree.EphemeralCount())
-	put("num_alive_connections", len(l.peers))
-	put("avg_latency", javaFloat(l.stats.avgMs()))
-	put("outstanding_requests", l.stats.outstanding)
-	put("znode_count", l.tree.Count())
-	put("global_sessions", l.sessions.Len())
-	put("packets_sent", l.stats.sent)
-	put("packets_received", l.stats.received)
-	put("watch_count", watches)
-	put("min_latency", l.stats.minMs)
-	put("max_latency", l.stats.maxMs)
-	put("approximate_data_size", l.tree.ApproximateBytes())
-	put("local_sessions", 0)
-	put("uptime", l.nowMs-l.stats.startMs)
-	put("stale_sessions_expired", l.stats.expired)
-	put("connection_rejected", l.stats.refused)
-	put("auth_failed_count", l.stats.authFailed)
-	put("snap_count", l.stats.snapshots)
-	put("commit_count", l.tree.Zxid)
+	put("server_state", l.mode())
+	list := l.metrics()
+	for i := len(list) - 1; i >= 0; i-- { // gauges first, as Apache has them
+		m := &list[i]
+		switch {
+		case l.o.Admin.Metrics:
+			m.putWide(put)
+		case m.summary != nil:
+			m.putShort(put)
+		case strings.HasPrefix(m.name, "avg_") || m.name == "connection_drop_probability":
+			put(m.name, javaFloat(m.value))
+		default:
+			put(m.name, int64(m.value))
+		}
+	}
+	l.quorum(put)
 	return b.String()
+}
+
+// putShort prints a summary as the default metrics do.
+func (m *metric) putShort(put func(string, any)) {
+	s := m.summary
+	put("avg_"+m.name, javaFloat(s.avg()))
+	put("min_"+m.name, s.least)
+	put("max_"+m.name, s.most)
+	put("cnt_"+m.name, s.count)
+	put("sum_"+m.name, s.sum)
+	if m.wide {
+		put("p50_"+m.name, s.quantile(0.5))
+		put("p95_"+m.name, s.quantile(0.95))
+		put("p99_"+m.name, s.quantile(0.99))
+		put("p999_"+m.name, s.quantile(0.999))
+	}
+}
+
+// putWide prints a metric as the page of metrics has it.
+func (m *metric) putWide(put func(string, any)) {
+	if m.summary == nil {
+		put(m.name, javaDouble(m.value))
+		return
+	}
+	for _, q := range m.quantiles() {
+		put(fmt.Sprintf("%s{quantile=%q}", m.name, q), m.quantile(q))
+	}
+	put(m.name+"_count", javaDouble(float64(m.summary.count)))
+	put(m.name+"_sum", javaDouble(float64(m.summary.sum)))
 }

@@ -2,6 +2,7 @@ package tree
 
 import (
 	"net/netip"
+	"slices"
 	"sort"
 	"strings"
 
@@ -135,8 +136,9 @@ func parseNet(s string) (netip.Prefix, error) {
 	return p.Masked(), err
 }
 
-// FixACL checks a list that a client sends and replaces the auth scheme by the client's own identities.
-func FixACL(list []jute.ACL, ids []jute.ID) ([]jute.ACL, jute.Code) {
+// FixACL checks a list that a client sends and replaces the auth scheme by the client's own identities. schemes may stand in it besides
+// the four that always may.
+func FixACL(list []jute.ACL, ids []jute.ID, schemes []string) ([]jute.ACL, jute.Code) {
 	if isOpen(list) {
 		return list, jute.OK
 	}
@@ -163,7 +165,7 @@ func FixACL(list []jute.ACL, ids []jute.ID) ([]jute.ACL, jute.Code) {
 				return nil, jute.InvalidACL
 			}
 		default:
-			if !validID(a.Scheme, a.ID.ID) {
+			if !validID(a.Scheme, a.ID.ID) && !slices.Contains(schemes, a.Scheme) {
 				return nil, jute.InvalidACL
 			}
 			out = append(out, a)

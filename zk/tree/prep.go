@@ -231,7 +231,7 @@ func (p *Prep) create(w *write, who *Caller, x *Txn) jute.Code {
 		return jute.BadArguments
 	}
 	dir := path[:slash]
-	acl, code := FixACL(w.acl, who.IDs)
+	acl, code := FixACL(w.acl, who.IDs, p.tree.Schemes)
 	if code != jute.OK {
 		return code
 	}
@@ -346,7 +346,7 @@ func (p *Prep) setACL(w *write, who *Caller, x *Txn) jute.Code {
 	if !jute.ValidatePath(w.path) {
 		return jute.BadArguments
 	}
-	acl, code := FixACL(w.acl, who.IDs)
+	acl, code := FixACL(w.acl, who.IDs, p.tree.Schemes)
 	if code != jute.OK {
 		return code
 	}

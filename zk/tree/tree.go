@@ -37,6 +37,8 @@ type Result struct {
 type Tree struct {
 	// Extended switches TTL nodes on (zookeeper.extendedTypesEnabled).
 	Extended bool
+	// Schemes are those beyond world, auth, digest and ip that an ACL may name.
+	Schemes []string
 
 	nodes map[string]*Node // the root is "" (and "/" finds it)
 	acls  aclTable
@@ -244,6 +246,9 @@ func orRoot(path string) string {
 }
 
 func (t *Tree) remove(path string, zxid int64) jute.Code {
+	if path == "" || path == "/" {
+		return jute.BadArguments // only a log that no server wrote says so
+	}
 	dir, name := split(path)
 	parent := t.nodes[dir]
 	if parent == nil {

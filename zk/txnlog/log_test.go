@@ -1,6 +1,7 @@
 package txnlog
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -333,34 +334,39 @@ func TestSnapshotIsExactWithItsLog(t *testing.T) {
 	}
 }
 
-func FuzzReplay(f *testing.F) {
-	b := appendHeader(nil, logMagic, 0)
-	b = appendRecord(b, create(1, "/a"), 1)
-	b = appendRecord(b, &tree.Txn{Zxid: 2, Op: jute.OpMulti, Sub: []tree.Txn{*create(2, "/b"), {Op: jute.OpError, Err: -2}}}, 1)
-	b = appendRecord(b, &tree.Txn{Zxid: 3, Op: jute.OpCloseSession, HasPaths: true, Paths: []string{"/a"}}, 3)
-	f.Add(b)
-	f.Add(b[:len(b)-5])
-	f.Fuzz(func(t *testing.T, b []byte) {
-		path := filepath.Join(t.TempDir(), "log.1")
-		if err := os.WriteFile(path, b, 0o600); err != nil {
+// The window of the loader is smaller than this snapshot, and one node is larger than the window.
+func TestSnapshotIsLoadedThroughAWindow(t *testing.T) {
+	dir := t.TempDir()
+	tr := tree.New()
+	var res tree.Result
+	for i := range int64(3000) {
+		x := create(i+1, fmt.Sprintf("/n%d", i))
+		x.Data = bytes.Repeat([]byte{byte(i)}, 1000)
+		if i == 1500 {
+			x.Data = bytes.Repeat([]byte("x"), 3*window)
+		}
+		tr.Apply(x, &res)
+	}
+	snap := BeginSnapshot(tr, map[int64]int32{1: 5000})
+	w, err := NewSnapshotWriter(disk.OS(), dir, snap.Zxid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for done := false; !done; {
+		var piece []byte
+		piece, done = snap.Piece(nil, 64<<10)
+		if err := w.Write(piece); err != nil {
 			t.Fatal(err)
 		}
-		dir := filepath.Dir(path)
-		if r, err := Recover(disk.OS(), dir, dir); err == nil && r.Tree.Get("/") == nil {
-			t.Fatal("a tree without a root")
-		}
-	})
-}
-
-func FuzzSnapshot(f *testing.F) {
-	s := BeginSnapshot(tree.New(), map[int64]int32{5: 1000})
-	b, _ := s.Piece(nil, 1<<20)
-	f.Add(b)
-	f.Fuzz(func(t *testing.T, b []byte) {
-		sum := adler32Update(1, b)
-		b = jute.AppendText(jute.AppendLong(b, int64(sum)), "/")
-		if tr, _, err := loadSnapshot("x", b); err == nil && tr.Get("/") == nil {
-			t.Fatal("a tree without a root")
-		}
-	})
+	}
+	if err := w.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	got, sessions, err := loadSnapshot(disk.OS(), name(dir, "snapshot", snap.Zxid))
+	if err != nil || got.Count() != tr.Count() || len(sessions) != 1 || got.ApproximateBytes() != tr.ApproximateBytes() {
+		t.Fatalf("%v, %v", sessions, err)
+	}
+	if n := got.Get("/n1500"); n == nil || len(n.Data) != 3*window {
+		t.Fatal("the large node is not what it was")
+	}
 }

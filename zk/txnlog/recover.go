@@ -61,16 +61,13 @@ func newestSnapshot(fs disk.FS, dir string) (*Recovered, error) {
 	}
 	out := &Recovered{Snapshot: -1}
 	for i := len(snaps) - 1; i >= 0; i-- {
-		b, err := fs.ReadFile(snaps[i].path)
-		if err != nil {
-			return nil, err
-		}
-		t, sessions, err := loadSnapshot(snaps[i].path, b)
+		t, sessions, err := loadSnapshot(fs, snaps[i].path)
 		if err != nil {
 			var c *CorruptError
-			if errors.As(err, &c) {
-				c.zxid = snaps[i].zxid
+			if !errors.As(err, &c) {
+				return nil, err
 			}
+			c.zxid = snaps[i].zxid
 			out.Unsound = append(out.Unsound, err)
 			continue
 		}

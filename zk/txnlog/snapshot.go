@@ -124,56 +124,100 @@ func adler32Update(sum uint32, b []byte) uint32 {
 
 // ParsePieces reads the pieces of a whole Snapshot, without the seal that a file has.
 func ParsePieces(pieces [][]byte) (*tree.Tree, map[int64]int32, error) {
-	return parseSnapshot("pieces", bytes.Join(pieces, nil), false)
+	b := bytes.Join(pieces, nil)
+	return parseSnapshot(newSnapStream("pieces", bytes.NewReader(b), int64(len(b))), false)
 }
 
 // loadSnapshot reads one file. The error is a *CorruptError when it is not sound.
-func loadSnapshot(path string, b []byte) (*tree.Tree, map[int64]int32, error) {
-	return parseSnapshot(path, b, true)
+func loadSnapshot(fs disk.FS, path string) (*tree.Tree, map[int64]int32, error) {
+	f, err := fs.OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		return nil, nil, err
+	}
+	return parseSnapshot(newSnapStream(path, f, size), true)
 }
 
-func parseSnapshot(path string, b []byte, hasSeal bool) (*tree.Tree, map[int64]int32, error) {
-	bad := func(r *jute.Reader, what string) error {
-		return &CorruptError{Path: path, Pos: int64(len(b) - r.Len()), What: what, Err: r.Err()}
+func parseSnapshot(s *snapStream, hasSeal bool) (*tree.Tree, map[int64]int32, error) {
+	sound := false
+	head := func(r *jute.Reader) { sound = r.Int() == snapMagic && r.Int() == fileVersion; r.Long() }
+	if err := s.unit(head); err != nil || !sound {
+		return nil, nil, &CorruptError{Path: s.path, What: "no snapshot header", Err: ErrFormat}
 	}
-	r := jute.NewReader(b)
-	if r.Int() != snapMagic || r.Int() != fileVersion {
-		return nil, nil, &CorruptError{Path: path, What: "no snapshot header", Err: ErrFormat}
-	}
-	r.Long()
-	n := r.Count(12)
-	sessions := make(map[int64]int32, max(n, 0))
-	for range n {
-		id := r.Long()
-		sessions[id] = r.Int()
+	sessions, err := parseSessions(s)
+	if err != nil {
+		return nil, nil, err
 	}
 	t := tree.NewEmpty()
-	for range r.Count(12) {
-		ix := r.Long()
-		t.SeedACL(ix, r.ACL())
+	if err := parseNodes(s, t); err != nil {
+		return nil, nil, err
 	}
-	for r.Err() == nil {
-		at := r.String()
-		if at == "/" {
-			break
+	if hasSeal {
+		want := int64(s.sum.Sum32())
+		sum, end := int64(0), ""
+		if err := s.unit(func(r *jute.Reader) { sum, end = r.Long(), r.String() }); err != nil || sum != want || end != "/" {
+			return nil, nil, s.bad("wrong checksum", err)
 		}
-		node := tree.ParseNode(&r)
-		if r.Err() == nil && !t.Seed(at, node) {
-			return nil, nil, bad(&r, "a node without its parent, or twice")
-		}
-	}
-	sealed := b[:len(b)-r.Len()]
-	if !hasSeal {
-		if r.Err() != nil || r.Len() != 0 || !t.Seeded() {
-			return nil, nil, bad(&r, "no whole snapshot")
-		}
-		return t, sessions, nil
-	}
-	if sum := r.Long(); r.Err() != nil || sum != int64(adler32.Checksum(sealed)) || r.String() != "/" {
-		return nil, nil, bad(&r, "wrong checksum")
+	} else if s.left() != 0 {
+		return nil, nil, s.bad("bytes behind the last node", nil)
 	}
 	if !t.Seeded() {
-		return nil, nil, bad(&r, "no root")
+		return nil, nil, s.bad("no root", nil)
 	}
 	return t, sessions, nil
+}
+
+func parseSessions(s *snapStream) (map[int64]int32, error) {
+	n, err := s.count(12)
+	if err != nil {
+		return nil, err
+	}
+	sessions := make(map[int64]int32, n)
+	for range n {
+		var id int64
+		var timeout int32
+		if err := s.unit(func(r *jute.Reader) { id, timeout = r.Long(), r.Int() }); err != nil {
+			return nil, err
+		}
+		sessions[id] = timeout
+	}
+	return sessions, nil
+}
+
+// parseNodes reads the lists of ACLs and then the nodes, up to the mark of their end.
+func parseNodes(s *snapStream, t *tree.Tree) error {
+	n, err := s.count(12)
+	if err != nil {
+		return err
+	}
+	for range n {
+		var ix int64
+		var list []jute.ACL
+		if err := s.unit(func(r *jute.Reader) { ix, list = r.Long(), r.ACL() }); err != nil {
+			return err
+		}
+		t.SeedACL(ix, list)
+	}
+	for {
+		var at string
+		var node *tree.Node
+		parse := func(r *jute.Reader) {
+			if at = r.String(); at != "/" {
+				node = tree.ParseNode(r)
+			}
+		}
+		if err := s.unit(parse); err != nil {
+			return err
+		}
+		if at == "/" {
+			return nil
+		}
+		if !t.Seed(at, node) {
+			return s.bad("a node without its parent, or twice", nil)
+		}
+	}
 }
