@@ -85,8 +85,12 @@ func (c *Core) applyConf(e *pb.Entry) {
 	if c.reconfig != 0 && c.applied >= c.reconfig && len(c.conf.GetVotersOutgoing()) == 0 {
 		c.reconfig = 0
 	}
+	was := c.removed
 	c.readBook()
 	c.dropStrangers()
+	if was && !c.removed {
+		c.join()
+	}
 }
 
 func (c *Core) isLearner(id uint64) bool {

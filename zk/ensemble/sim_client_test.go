@@ -102,6 +102,8 @@ func (c *simClient) turn() {
 	}
 	if c.wait == 0 && c.live {
 		c.begin()
+	} else if c.live && c.waitKind == waitWrite && c.op.kind != "close" && w.rng.Intn(40) == 0 {
+		c.writeRow()
 	}
 }
 
@@ -154,15 +156,12 @@ func (c *simClient) begin() {
 	if core.Tree.Get("/row") != nil {
 		// A row of writes that nobody waits for, before the one that is waited for.
 		for range w.rng.Intn(3) {
-			c.row++
-			r := body(jute.AppendInt(jute.AppendBuffer(jute.AppendText(nil, "/row"), fmt.Appendf(nil, "row %d %d", c.conn, c.row)), -1))
-			r.Op = jute.OpSetData
-			core.Submit(r)
+			c.writeRow()
 		}
 	}
 	switch w.rng.Intn(11) {
 	case 10:
-		if w.rng.Intn(4) == 0 {
+		if w.rng.Intn(2) == 0 {
 			c.op = simOp{kind: "close"}
 			c.wait = core.Submit(Request{Session: c.session, Xid: int32(c.values), Op: jute.OpCloseSession})
 			return
@@ -200,6 +199,16 @@ func (c *simClient) begin() {
 	default:
 		c.look(key)
 	}
+}
+
+// writeRow sends the next write of this connection's row.
+func (c *simClient) writeRow() {
+	if c.at.core.Tree.Get("/row") == nil {
+		return
+	}
+	c.row++
+	b := jute.AppendBuffer(jute.AppendText(nil, "/row"), fmt.Appendf(nil, "row %d %d", c.conn, c.row))
+	c.at.core.Submit(Request{Session: c.session, Op: jute.OpSetData, Body: jute.AppendInt(b, -1)})
 }
 
 // look is a plain read with a watch: it may be old, but never older than what this client has seen.

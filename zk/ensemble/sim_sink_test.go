@@ -101,6 +101,11 @@ func (w *world) recordVersion(x *tree.Txn, res *tree.Result) {
 				w.t.Fatalf("write %d of connection %d follows its write %d", n, conn, w.rows[conn])
 			}
 			w.rows[conn] = n
+			client := conn % int64(len(w.clients))
+			if conn < w.lastConn[client] {
+				w.t.Fatalf("a write of connection %d after one of connection %d of the same client", conn, w.lastConn[client])
+			}
+			w.lastConn[client] = conn
 		}
 	}
 }

@@ -40,7 +40,8 @@ type world struct {
 	seqNames  map[string]bool
 	open      map[int64]bool // sessions by the committed order
 	versions  map[string]int32
-	rows      map[int64]int // what each connection's row of writes has come to
+	lastConn  map[int64]int64 // the newest connection of each client that wrote
+	rows      map[int64]int   // what each connection's row of writes has come to
 	faults    bool
 	elections int
 	moves     int
@@ -91,7 +92,7 @@ type pendingWrite struct {
 
 func newWorld(t *testing.T, seed int64, members, clients int) *world {
 	w := &world{t: t, rng: rand.New(rand.NewSource(seed)), nowMs: 1000, wires: map[[2]int]*wire{}, committed: map[int64][]byte{}, touched: map[string][]int64{},
-		leaders: map[uint64]uint64{}, seqNames: map[string]bool{}, open: map[int64]bool{}, versions: map[string]int32{}, rows: map[int64]int{}, hash: fnv.New64a(), faults: true}
+		leaders: map[uint64]uint64{}, seqNames: map[string]bool{}, open: map[int64]bool{}, versions: map[string]int32{}, rows: map[int64]int{}, lastConn: map[int64]int64{}, hash: fnv.New64a(), faults: true}
 	for i := range members {
 		n := &simNode{w: w, id: i, rate: 1, base: firstBase(w.servers(members), 0), wallMs: 1_700_000_000_000}
 		n.hard = &pb.HardState{Term: proto.Uint64(n.base.Term), Vote: proto.Uint64(0), Commit: proto.Uint64(n.base.Index)}
