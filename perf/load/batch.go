@@ -31,10 +31,12 @@ const (
 // BatchSpec is the shape of one record batch.
 type BatchSpec struct {
 	Records     int
-	RecordBytes int     // bytes of a value
-	KeyBytes    int     // 0: null keys
-	Compression string  // none, gzip, snappy, lz4, zstd
-	Random      float64 // share of a value's bytes that compression cannot shrink, 0 … 1
+	RecordBytes int      // bytes of a value
+	KeyBytes    int      // 0: null keys
+	Compression string   // none, gzip, snappy, lz4, zstd
+	Random      float64  // share of a value's bytes that compression cannot shrink, 0 … 1
+	Sizes       []int    // of each record's value; nil: RecordBytes
+	Keys        [][]byte // of each record; nil: KeyBytes of chance
 	Seed        int64
 	TimeMs      int64
 }
@@ -48,18 +50,15 @@ func BuildBatch(s BatchSpec) ([]byte, error) {
 	value, key := make([]byte, s.RecordBytes), make([]byte, s.KeyBytes)
 	var records, one []byte
 	for i := range s.Records {
+		if s.Sizes != nil {
+			value = make([]byte, s.Sizes[i])
+		}
 		fill(rng, value, s.Random)
 		fill(rng, key, 1)
-		one = append(one[:0], 0) // attributes
-		one = binary.AppendVarint(one, 0)
-		one = binary.AppendVarint(one, int64(i))
-		if s.KeyBytes == 0 {
-			one = binary.AppendVarint(one, -1)
-		} else {
-			one = append(binary.AppendVarint(one, int64(s.KeyBytes)), key...)
+		if s.Keys != nil {
+			key = s.Keys[i]
 		}
-		one = append(binary.AppendVarint(one, int64(s.RecordBytes)), value...)
-		one = binary.AppendVarint(one, 0) // headers
+		one = appendRecord(one[:0], i, key, value)
 		records = append(binary.AppendVarint(records, int64(len(one))), one...)
 	}
 	records, codec, err := compress(s.Compression, records)
@@ -78,6 +77,20 @@ func BuildBatch(s BatchSpec) ([]byte, error) {
 	be.PutUint32(b[batchCount:], uint32(s.Records))
 	sealBatch(b)
 	return b, nil
+}
+
+// appendRecord writes a record without its length: attributes, no time of its own, its place, key, value, no headers.
+func appendRecord(b []byte, i int, key, value []byte) []byte {
+	b = append(b, 0)
+	b = binary.AppendVarint(b, 0)
+	b = binary.AppendVarint(b, int64(i))
+	if len(key) == 0 {
+		b = binary.AppendVarint(b, -1)
+	} else {
+		b = append(binary.AppendVarint(b, int64(len(key))), key...)
+	}
+	b = append(binary.AppendVarint(b, int64(len(value))), value...)
+	return binary.AppendVarint(b, 0)
 }
 
 // fill writes letters, the share random of them new for each call and the rest a repeated word.

@@ -1,4 +1,4 @@
-// Package load makes work for a broker and measures how it is done: produce, fetch and latency, closed loop at full speed or open
+// Package load makes work for a broker and measures how it is done: produce, fetch, both, latency and recorded workloads, closed loop at full speed or open
 // loop at a fixed rate, against anything that speaks Kafka's protocol and against the floor programs with the same frames.
 //
 // Owns: prepared requests that are re-stamped in place, the loops that send them, latency histograms, counts, the report.

@@ -57,11 +57,11 @@ func (m *marked) stamp(at int64) {
 // endToEnd produces at a fixed rate and consumes at the tail, both in this process and on one clock.
 func (s *stage) endToEnd(ctx context.Context) (*Result, error) {
 	o := s.o
-	batch, err := o.batch(time.Now().UnixMilli())
+	work, _, err := s.produceWork()
 	if err != nil {
 		return nil, err
 	}
-	producers, err := NewRig(s.produceWork(batch))
+	producers, err := NewRig(work)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (s *stage) endToEnd(ctx context.Context) (*Result, error) {
 	defer consumers.Close()
 	consumers.clk = producers.clk
 	r := newResult(o)
-	if err := r.watch(producers, func() (Outcome, error) { return tail.follow(ctx, producers, consumers) }); err != nil {
+	if err := r.watch(ctx, producers.live, func() (Outcome, error) { return tail.follow(ctx, producers, consumers) }); err != nil {
 		return nil, err
 	}
 	if lost := r.out.Records - tail.seen.Load(); lost != 0 {

@@ -46,17 +46,14 @@ const (
 
 // produce sends one prepared batch over and over, to its partitions in turn.
 type produce struct {
-	frame       []byte
-	batch       []byte // the records inside frame
-	partitionAt int
-	acks        int16
-	partitions  []int32
-	turn        int // of the next request
-	oldest      int // of the oldest outstanding one
-	records     int64
-	producerID  int64 // -1: not idempotent
-	epoch       int16
-	sequences   []int32
+	*prepared
+	acks       int16
+	partitions []int32
+	turn       int   // of the next request
+	oldest     int   // of the oldest outstanding one
+	producerID int64 // -1: not idempotent
+	epoch      int16
+	sequences  []int32
 }
 
 // ProduceSpec is a connection's produce workload.
@@ -71,24 +68,11 @@ type ProduceSpec struct {
 }
 
 func newProduce(s ProduceSpec) (*produce, error) {
-	req := kmsg.NewPtrProduceRequest()
-	req.Version, req.Acks, req.TimeoutMillis = 9, s.Acks, max(s.TimeoutMs, 30000)
-	p := kmsg.NewProduceRequestTopicPartition()
-	p.Partition, p.Records = partitionMarker, s.Batch
-	t := kmsg.NewProduceRequestTopic()
-	t.Topic, t.Partitions = s.Topic, append(t.Partitions, p)
-	req.Topics = append(req.Topics, t)
-	e := &produce{frame: frameOf(req), acks: s.Acks, partitions: s.Partitions, producerID: s.ProducerID, epoch: s.Epoch, sequences: make([]int32, len(s.Partitions))}
-	at, err := whereIs(e.frame[:len(e.frame)-len(s.Batch)], binary.BigEndian.AppendUint32(nil, partitionMarker))
+	p, err := prepare(s.Topic, s.Acks, s.TimeoutMs, s.Batch)
 	if err != nil {
 		return nil, err
 	}
-	e.partitionAt = at
-	// Behind the records stand only empty tag sections.
-	start := bytes.LastIndex(e.frame, s.Batch[:batchRecords])
-	e.batch = e.frame[start : start+len(s.Batch)]
-	e.records = int64(binary.BigEndian.Uint32(s.Batch[batchCount:]))
-	return e, nil
+	return &produce{prepared: p, acks: s.Acks, partitions: s.Partitions, producerID: s.ProducerID, epoch: s.Epoch, sequences: make([]int32, len(s.Partitions))}, nil
 }
 
 func (e *produce) next(corr int32) []byte {
@@ -106,27 +90,13 @@ func (e *produce) next(corr int32) []byte {
 
 func (e *produce) answers() bool { return e.acks != 0 }
 
-// answer reads a version 9 response with one topic and one partition: tags, topics, name,
-// partitions, index, error, base offset.
 func (e *produce) answer(b []byte, s *Stats) error {
 	partition := e.partitions[e.oldest%len(e.partitions)]
 	e.oldest++
-	if e.acks == 0 {
-		e.acked(partition, s)
-		return nil
-	}
-	r := reader{b: b}
-	r.tags()
-	topics := r.compactLen()
-	r.skip(r.compactLen())
-	parts := r.compactLen()
-	index, code := r.int32(), r.int16()
-	if r.bad || topics != 1 || parts != 1 || index != partition {
-		return fmt.Errorf("%w: produce answer for partition %d, expected %d", ErrAnswer, index, partition)
-	}
-	if code != 0 {
-		s.Errors++
-		return fmt.Errorf("produce to partition %d: %w", partition, kerr.ErrorForCode(code))
+	if e.acks != 0 {
+		if err := readProduceAnswer(b, partition, s); err != nil {
+			return err
+		}
 	}
 	e.acked(partition, s)
 	return nil

@@ -27,6 +27,7 @@ type loop struct {
 	start, end int
 	due        []int64 // ring: when the outstanding requests were sent, or should have been
 	head, tail int64
+	hold       int64 // open loop: the first record of a request waits so long for its last one
 	warmUntil  int64 // latencies and counts before this moment are discarded
 
 	rawLatency func(ns int64) // a test's second opinion, else nil
@@ -70,30 +71,41 @@ func (l *loop) closed(window int, goOn func(sent int64) bool) error {
 // and counts each latency from the moment at which its request should have been sent.
 func (l *loop) open(startNs, intervalNs, endNs int64) error {
 	next := startNs
+	return l.paced(intervalNs, func() (int64, bool) {
+		at := next
+		next += intervalNs
+		return at, at < endNs
+	})
+}
+
+// paced sends a request at each moment that next names, in order, until it says no; late is how much later than that one may be sent
+// before it counts as late.
+func (l *loop) paced(late int64, next func() (at int64, more bool)) error {
+	at, more := next()
 	for {
 		now := l.clk.Mono()
-		for next <= now && next < endNs && l.tail-l.head < maxDue {
-			if now-next > intervalNs {
+		for more && at+l.hold <= now && l.tail-l.head < maxDue {
+			if now-at-l.hold > late {
 				l.stats.Late++
 			}
-			if err := l.send(next); err != nil {
+			if err := l.send(at); err != nil {
 				return err
 			}
-			next += intervalNs
+			at, more = next()
 		}
 		if err := l.flush(); err != nil {
 			return err
 		}
-		if next >= endNs && l.tail == l.head {
+		if !more && l.tail == l.head {
 			return nil
 		}
-		if next >= endNs || l.tail-l.head == maxDue {
+		if !more || l.tail-l.head == maxDue {
 			if err := l.receive(); err != nil {
 				return err
 			}
 			continue
 		}
-		wait := next - l.clk.Mono()
+		wait := at + l.hold - l.clk.Mono()
 		if wait <= 0 {
 			continue
 		}

@@ -96,11 +96,11 @@ func againstNull(ctx context.Context, o Options, addr string) (*Result, error) {
 		return nil, err
 	}
 	defer rig.Close()
-	if err := warmUp(ctx, o, rig, int64(o.perBatch())); err != nil {
+	if err := warmUp(ctx, o, rig, float64(o.perBatch())); err != nil {
 		return nil, err
 	}
 	r := newResult(o)
-	if err := r.watch(rig, func() (Outcome, error) { return work(ctx, o, rig, int64(o.perBatch())) }); err != nil {
+	if err := r.watch(ctx, rig.live, func() (Outcome, error) { return work(ctx, o, rig, float64(o.perBatch())) }); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -111,7 +111,7 @@ const nearLimit = 0.8
 
 // ownLimit measures how fast this process could have gone, and notes when that is close.
 func (r *Result) ownLimit(ctx context.Context, o Options) error {
-	o.Mode, o.Records, o.Duration, o.Warmup, o.Progress = ModeSelfTest, 0, 400e6, 100e6, nil
+	o.Mode, o.Records, o.Duration, o.Warmup, o.Progress, o.Admin = ModeSelfTest, 0, 400e6, 100e6, nil, ""
 	limit, err := selfTest(ctx, o)
 	if err != nil {
 		return err

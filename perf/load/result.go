@@ -3,11 +3,15 @@ package load
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/pelton-broker/pelton/internal/task"
 )
@@ -29,6 +33,8 @@ type Result struct {
 	LimitPerSecond   float64            `json:"generator_limit_records_per_second,omitempty"`
 	BrokerCPU        float64            `json:"broker_cpu_s,omitempty"`
 	LatencyUs        map[string]float64 `json:"latency_us"`
+	Consumed         *Consumed          `json:"consumed,omitempty"`
+	Phases           []PhaseShare       `json:"phases,omitempty"`
 	Notes            []string           `json:"notes,omitempty"`
 	Intervals        []Interval         `json:"intervals"`
 
@@ -39,11 +45,12 @@ type Result struct {
 func newResult(o Options) *Result {
 	return &Result{Mode: o.Mode, Topic: o.Topic, AskedPerSecond: o.Rate, o: o, Settings: map[string]any{
 		"bootstrap": o.Bootstrap, "record_size": o.RecordSize, "batch_records": o.perBatch(), "compression": o.Compress, "acks": o.Acks,
-		"idempotent": o.Idempotent, "connections": o.Connections, "in_flight": o.InFlight, "partitions": o.Partitions, "rate": o.Rate, "fetch_bytes": o.FetchBytes}}
+		"idempotent": o.Idempotent, "connections": o.Connections, "in_flight": o.InFlight, "partitions": o.Partitions, "rate": o.Rate, "fetch_bytes": o.FetchBytes,
+		"sizes": o.Sizes, "key_size": o.KeySize, "keys": o.Keys, "key_distribution": o.KeyDistribution, "linger_ms": float64(o.Linger) / 1e6}}
 }
 
 // watch runs work and meanwhile takes an interval each second, showing it when somebody looks.
-func (r *Result) watch(rig *Rig, work func() (Outcome, error)) error {
+func (r *Result) watch(ctx context.Context, live *live, work func() (Outcome, error)) error {
 	group := task.NewGroup()
 	began := time.Now()
 	group.Go("progress", func(ctx context.Context) {
@@ -54,19 +61,23 @@ func (r *Result) watch(rig *Rig, work func() (Outcome, error)) error {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				r.tick(rig.live.take(time.Since(began).Seconds()))
+				r.tick(live.take(time.Since(began).Seconds()))
 			}
 		}
 	})
+	before, err := phasesBefore(ctx, r.o)
+	if err != nil {
+		group.Stop()
+		return err
+	}
 	var out Outcome
-	var err error
 	if r.o.Around == nil {
 		out, err = work()
 	} else {
 		r.BrokerCPU, err = r.o.Around(func() (e error) { out, e = work(); return e })
 	}
 	group.Stop()
-	r.last(rig.live.take(time.Since(began).Seconds()))
+	r.last(live.take(time.Since(began).Seconds()))
 	if r.o.Progress != nil {
 		fmt.Fprintln(r.o.Progress)
 	}
@@ -74,7 +85,8 @@ func (r *Result) watch(rig *Rig, work func() (Outcome, error)) error {
 		return err
 	}
 	r.take(out)
-	return nil
+	r.Phases, err = phasesSince(ctx, r.o, before)
+	return err
 }
 
 func (r *Result) tick(i Interval) {
@@ -151,10 +163,17 @@ func (r *Result) table(w io.Writer) error {
 		rate += " of " + plain(r.AskedPerSecond) + " asked for, " + strconv.FormatInt(r.Late, 10) + " requests sent late"
 	}
 	fmt.Fprintf(t, "rate\t%s, %.1f MB/s\n", rate, r.MBPerSecond)
+	if c := r.Consumed; c != nil {
+		fmt.Fprintf(t, "consumed\t%d records by %d consumers, %.1f MB/s\n", c.Records, c.Consumers, c.MB)
+	}
 	from := "from sending to answer, the queue of this client included"
 	switch {
 	case r.Mode == ModeLatency:
 		from = "from the intended moment of producing to the consumer"
+	case r.Mode == ModeReplay:
+		from = "from the moment of a batch in the recording to the answer"
+	case r.Mode == ModeConsume || r.Mode == ModeRecord:
+		from = "from asking for records to their coming"
 	case r.AskedPerSecond > 0:
 		from = "from the intended moment of sending to the answer"
 	}
@@ -162,16 +181,32 @@ func (r *Result) table(w io.Writer) error {
 	for _, p := range percentiles() {
 		fmt.Fprintf(t, "  %s\t%v\n", p.name, time.Duration(r.LatencyUs[p.name]*1e3).Round(time.Microsecond))
 	}
+	for _, class := range []string{"produce", "fetch"} {
+		if bar := phaseText(r.Phases, class); bar != "" {
+			fmt.Fprintf(t, "%s inside\t%s\n", class, bar)
+		}
+	}
 	for _, n := range r.Notes {
 		fmt.Fprintf(t, "note\t%s\n", n)
 	}
 	return t.Flush()
 }
 
-// hdr writes the percentile distribution in the format of the HdrHistogram tools, in milliseconds.
+// hdr writes the latencies: as a compressed histogram log, which the HdrHistogram tools can merge and plot, when the file is called .hlog,
+// else as their percentile distribution in milliseconds.
 func (r *Result) hdr(w io.Writer) error {
-	_, err := r.out.Latency.PercentilesPrint(w, 5, 1e6)
-	return err
+	if !strings.HasSuffix(r.o.HDR, ".hlog") {
+		_, err := r.out.Latency.PercentilesPrint(w, 5, 1e6)
+		return err
+	}
+	end := time.Now().UnixMilli()
+	begin := end - int64(r.Seconds*1e3)
+	log := hdrhistogram.NewHistogramLogWriter(w)
+	log.SetBaseTime(begin)
+	r.out.Latency.SetStartTimeMs(begin)
+	r.out.Latency.SetEndTimeMs(end)
+	return errors.Join(log.OutputLogFormatVersion(), log.OutputComment("#[latencies in nanoseconds, the last column in ms]\n"), log.OutputBaseTime(begin), log.OutputStartTime(begin),
+		log.OutputLegend(), log.OutputIntervalHistogram(r.out.Latency))
 }
 
 // plain is a number in words that fit a line: 1 234 567 as 1.23 M.

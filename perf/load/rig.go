@@ -35,6 +35,7 @@ type Workload struct {
 	Leaders      []string // by partition number; empty: everything is at Addr
 	Acks         int16
 	Batch        []byte
+	Pool         []Pooled // instead of Batch and Partitions' turns: batches with a partition each
 	Idempotent   bool
 	MaxBytes     int32 // fetch
 	MaxWaitMs    int32
@@ -44,6 +45,9 @@ type Workload struct {
 	From, To     map[int32]int64 // fetch: offsets of each partition; To missing: follow the tail
 	MessageBytes int
 	WarmNs       int64 // open loop: latencies of the first stretch are discarded
+	HoldNs       int64 // open loop: a request's first record waits so long for its last one
+
+	plans []*replayPlan // of a replay: what each connection does
 }
 
 // Rig is the connections of a workload, ready to go: everything that allocates has happened.
@@ -107,6 +111,13 @@ func (r *Rig) exchange(i int) (ex exchange, addr string, err error) {
 		addr = w.leader(spec.Stretches[0].Partition)
 		ex, err = newFetch(spec)
 	case Produce:
+		if w.plans != nil {
+			return w.plans[i].ex, w.plans[i].addr, nil
+		}
+		if len(w.Pool) > 0 {
+			ex, addr, err = w.series(i)
+			break
+		}
 		mine := w.led(i)
 		addr = w.leader(mine[0])
 		spec := ProduceSpec{Topic: w.Topic, Partitions: mine, Acks: w.Acks, Batch: w.Batch, ProducerID: -1}
@@ -223,7 +234,7 @@ func (r *Rig) Open(ctx context.Context, perSecond float64, length time.Duration)
 	}
 	start := r.clk.Mono() + 5e6
 	return r.run(ctx, func(i int, l *loop) error {
-		l.warmUntil = start + r.w.WarmNs
+		l.warmUntil, l.hold = start+r.w.WarmNs, r.w.HoldNs
 		first := start + interval*int64(i)/int64(n)
 		return l.open(first, interval, start+int64(length))
 	})

@@ -2,9 +2,11 @@ package load
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"time"
 )
@@ -48,6 +50,12 @@ func measure(ctx context.Context, o Options) (*Result, error) {
 		return onStage(o, func(s *stage) (*Result, error) { return s.consume(ctx) })
 	case ModeLatency:
 		return onStage(o, func(s *stage) (*Result, error) { return s.endToEnd(ctx) })
+	case ModeMixed:
+		return onStage(o, func(s *stage) (*Result, error) { return s.mixed(ctx) })
+	case ModeRecord:
+		return onStage(o, func(s *stage) (*Result, error) { return s.record(ctx) })
+	case ModeReplay:
+		return onStage(o, func(s *stage) (*Result, error) { return s.replay(ctx) })
 	}
 	return onStage(o, func(s *stage) (*Result, error) { return s.produce(ctx) })
 }
@@ -148,9 +156,26 @@ func (s *stage) close() error {
 	return nil
 }
 
-func (s *stage) produceWork(batch []byte) Workload {
-	return Workload{Addr: s.o.Bootstrap, Kind: Produce, Connections: s.o.Connections, InFlight: s.o.InFlight, Topic: s.o.Topic,
-		Partitions: s.partitions, Leaders: s.leaders, Acks: s.o.acks(), Batch: batch, Idempotent: s.o.Idempotent}
+// produceWork is the producers' work and the records of one request, on average.
+func (s *stage) produceWork() (w Workload, perRequest float64, err error) {
+	o, now := s.o, time.Now().UnixMilli()
+	w = Workload{Addr: o.Bootstrap, Kind: Produce, Connections: o.Connections, InFlight: o.InFlight, Topic: o.Topic,
+		Partitions: s.partitions, Leaders: s.leaders, Acks: o.acks(), Idempotent: o.Idempotent, HoldNs: o.holdNs()}
+	if !o.pooled() {
+		w.Batch, err = o.batch(now)
+		perRequest = 1
+		if err == nil {
+			perRequest = float64(binary.BigEndian.Uint32(w.Batch[batchCount:]))
+		}
+		return w, perRequest, err
+	}
+	if w.Pool, err = o.pool(len(s.partitions), now); err != nil {
+		return w, 0, err
+	}
+	for _, u := range w.Pool {
+		perRequest += float64(binary.BigEndian.Uint32(u.Batch[batchCount:]))
+	}
+	return w, perRequest / float64(len(w.Pool)), nil
 }
 
 // fetchWork reads with one connection per partition when partitions have several leaders.
@@ -176,20 +201,20 @@ func onStage(o Options, run func(s *stage) (*Result, error)) (*Result, error) {
 
 func (s *stage) produce(ctx context.Context) (*Result, error) {
 	o := s.o
-	batch, err := o.batch(time.Now().UnixMilli())
+	w, perRequest, err := s.produceWork()
 	if err != nil {
 		return nil, err
 	}
-	rig, err := NewRig(s.produceWork(batch))
+	rig, err := NewRig(w)
 	if err != nil {
 		return nil, err
 	}
 	defer rig.Close()
-	if err := warmUp(ctx, o, rig, int64(o.perBatch())); err != nil {
+	if err := warmUp(ctx, o, rig, perRequest); err != nil {
 		return nil, err
 	}
 	r := newResult(o)
-	if err := r.watch(rig, func() (Outcome, error) { return work(ctx, o, rig, int64(o.perBatch())) }); err != nil {
+	if err := r.watch(ctx, rig.live, func() (Outcome, error) { return work(ctx, o, rig, perRequest) }); err != nil {
 		return nil, err
 	}
 	if o.Verify && o.acks() != 0 {
@@ -199,12 +224,12 @@ func (s *stage) produce(ctx context.Context) (*Result, error) {
 }
 
 // warmUp does the same work for a while and forgets it.
-func warmUp(ctx context.Context, o Options, rig *Rig, perRequest int64) (err error) {
+func warmUp(ctx context.Context, o Options, rig *Rig, perRequest float64) (err error) {
 	if o.Warmup <= 0 {
 		return nil
 	}
 	if o.Rate > 0 {
-		_, err = rig.Open(ctx, o.Rate/float64(perRequest), o.Warmup)
+		_, err = rig.Open(ctx, o.Rate/perRequest, o.Warmup)
 	} else {
 		_, err = rig.ClosedFor(ctx, o.Warmup)
 	}
@@ -213,15 +238,15 @@ func warmUp(ctx context.Context, o Options, rig *Rig, perRequest int64) (err err
 }
 
 // work does what counts.
-func work(ctx context.Context, o Options, rig *Rig, perRequest int64) (Outcome, error) {
-	requests := (o.Records + perRequest - 1) / perRequest
+func work(ctx context.Context, o Options, rig *Rig, perRequest float64) (Outcome, error) {
+	requests := int64(math.Ceil(float64(o.Records) / perRequest))
 	switch {
 	case o.Rate > 0:
 		length := o.Duration
 		if o.Records > 0 {
 			length = time.Duration(float64(o.Records) / o.Rate * 1e9)
 		}
-		return rig.Open(ctx, o.Rate/float64(perRequest), length)
+		return rig.Open(ctx, o.Rate/perRequest, length)
 	case requests > 0:
 		return rig.Closed(ctx, requests)
 	}
@@ -244,6 +269,9 @@ func (s *stage) compareAcked(acked map[int32]int64) error {
 
 func (s *stage) consume(ctx context.Context) (*Result, error) {
 	o := s.o
+	if o.Group != "" {
+		return s.consumeInGroup(ctx)
+	}
 	w := s.fetchWork(o.Connections)
 	var want int64
 	for _, p := range s.partitions {
@@ -261,7 +289,7 @@ func (s *stage) consume(ctx context.Context) (*Result, error) {
 	}
 	defer rig.Close()
 	r := newResult(o)
-	err = r.watch(rig, func() (Outcome, error) {
+	err = r.watch(ctx, rig.live, func() (Outcome, error) {
 		switch {
 		case o.Duration > 0:
 			return rig.ClosedFor(ctx, o.Duration)
