@@ -311,6 +311,9 @@ func (o *opening) loadSegments() error {
 		if !last && !cut && seg.next > l.segments[i+1].base && l.segments[i+1].base < o.recovery {
 			return &CorruptError{Path: l.segments[i+1].stem + sufLog, Pos: 0, What: "below the recovery point: the segment before it reaches to offset " + strconv.FormatInt(seg.next, 10)}
 		}
+		if !cut && !last && o.lacksEnd(seg, l.segments[i+1].base) {
+			cut, o.cutAt = true, &CorruptError{Path: seg.file.Path(), Pos: seg.size, What: "it ends at offset " + strconv.FormatInt(seg.next, 10) + ", before the next segment begins"}
+		}
 		if cut || (!last && seg.next > l.segments[i+1].base) {
 			return o.dropAfter(i)
 		}
@@ -319,6 +322,12 @@ func (o *opening) loadSegments() error {
 		}
 	}
 	return nil
+}
+
+// lacksEnd reports whether a segment has lost its last records, that were never synced, while a power cut left the next one. In a log that
+// was compacted the end of a segment may be missing rightly.
+func (o *opening) lacksEnd(seg *Segment, next int64) bool {
+	return seg.next < next && seg.next >= o.recovery && !o.clean && !o.l.opt.Compact && seg.base >= o.l.compaction.Cleaned
 }
 
 // dropAfter removes the segments behind a cut: their offsets would leave a hole.
