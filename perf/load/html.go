@@ -23,17 +23,19 @@ body{font:15px/1.5 system-ui,sans-serif;color:#1d2733;background:#fff;max-width:
 h1{font-size:1.4em;margin-bottom:.2em}h2{font-size:1.05em;margin:1.8em 0 .3em}p{margin:.3em 0;color:#4a5866}
 table{border-collapse:collapse;margin:.6em 0}td,th{padding:.2em 1.4em .2em 0;text-align:left;font-weight:normal}th{color:#4a5866}
 td{font-variant-numeric:tabular-nums}.big td{font-size:1.25em;padding-right:2em}
-svg{max-width:100%;height:auto}svg text{font:11px system-ui,sans-serif;fill:#4a5866}.note{background:#fff4d6;padding:.4em .8em;border-radius:4px;color:#1d2733}
+svg{max-width:100%;height:auto}svg text{font:11px system-ui,sans-serif;fill:#4a5866}.key{display:inline-block;width:.8em;height:.8em;margin-right:.5em;border-radius:2px}.note{background:#fff4d6;padding:.4em .8em;border-radius:4px;color:#1d2733}
 </style>
 <h1>pelton perf {{.R.Mode}}, topic {{.R.Topic}}</h1>
 <p>{{.Made}}</p>
 {{range .R.Notes}}<p class="note">{{.}}</p>{{end}}
 <table class="big"><tr><th>records/s</th><th>MB/s</th>{{range .Percentiles}}<th>{{.Name}}</th>{{end}}</tr>
 <tr><td>{{.Rate}}</td><td>{{printf "%.1f" .R.MBPerSecond}}</td>{{range .Percentiles}}<td>{{.Value}}</td>{{end}}</tr></table>
-<p>{{.R.Records}} records in {{printf "%.2f" .R.Seconds}} s, {{.R.Requests}} requests, {{.R.Errors}} errors{{if .R.AskedPerSecond}}, {{.R.Late}} sent late; {{printf "%.0f" .R.AskedPerSecond}} records/s were asked for{{end}}.</p>
+<p>{{.R.Records}} records in {{printf "%.2f" .R.Seconds}} s, {{.R.Requests}} requests, {{.R.Errors}} errors{{if .R.AskedPerSecond}}, {{.R.Late}} sent late; {{printf "%.0f" .R.AskedPerSecond}} records/s were asked for{{end}}.{{with .R.Consumed}} {{.Records}} records came to {{.Consumers}} consumers, {{printf "%.1f" .MB}} MB/s.{{end}}</p>
 <h2>Throughput over time</h2><p>Each second of the run.</p>{{.Throughput}}
 <h2>Latency by percentile</h2><p>{{.LatencyFrom}}. Each step to the right leaves out nine tenths of what is left.</p>{{.Curve}}
 <h2>Latency over time</h2><p>Darker cells hold more of that second's requests; the colour is on a logarithmic scale.</p>{{.Heat}}
+{{if .Phases}}<h2>Where requests spend their time in the broker</h2><p>Mean over sampled requests, in the order in which a request meets the phases; a bar is as long as the whole.</p>{{.Bars}}
+<table>{{range .Phases}}<tr><th>{{.Class}}</th><td><span class="key" style="background:{{.Colour}}"></span>{{.Phase}}</td><td>{{.Mean}}</td><td>{{.Share}}</td><th>{{.Meaning}}</th></tr>{{end}}</table>{{end}}
 <h2>Settings</h2><table>{{range .Settings}}<tr><th>{{.Name}}</th><td>{{.Value}}</td></tr>{{end}}</table>
 </html>
 `
@@ -49,9 +51,14 @@ func (r *Result) html(w io.Writer) error {
 		Made, Rate, LatencyFrom string
 		Percentiles, Settings   []named
 		Throughput, Curve, Heat template.HTML
-	}{R: r, Made: "Made " + time.Now().Format("2006-01-02 15:04:05 MST") + ".", Rate: plain(r.RecordsPerSecond), LatencyFrom: "From sending a request to its answer",
+		Bars                    template.HTML
+		Phases                  []phaseRow
+	}{R: r, Bars: r.phaseBars(), Phases: r.phaseRows(), Made: "Made " + time.Now().Format("2006-01-02 15:04:05 MST") + ".", Rate: plain(r.RecordsPerSecond), LatencyFrom: "From sending a request to its answer",
 		Throughput: r.throughputChart(), Curve: r.percentileChart(), Heat: r.heatChart()}
-	if r.AskedPerSecond > 0 {
+	switch {
+	case r.Mode == ModeConsume || r.Mode == ModeRecord:
+		page.LatencyFrom = "From asking for records to their coming"
+	case r.AskedPerSecond > 0:
 		page.LatencyFrom = "From the moment at which a request should have been sent"
 	}
 	for _, p := range percentiles() {
