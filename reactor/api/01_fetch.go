@@ -121,6 +121,9 @@ func (b *Broker) onFetch(s *Session, frame netpoll.Frame, h wire.Header, body *w
 	s.enter(&f.slot, f)
 	route := b.route.Load()
 	f.resolve(route)
+	if f.code == wire.None && unknownIsolation(f.req.Isolation) {
+		f.refuseIsolation()
+	}
 	frame.Buf.Release() // names were views; parts hold the route's strings
 	f.phases.mark(l.shard, perf.PhaseParse)
 	if f.code != wire.None {

@@ -7,6 +7,7 @@
 //   - Below the version that brought it, and when it never came, a negative value is UNSUPPORTED_VERSION for that partition (C-1).
 //   - A time after the last record: offset -1 and timestamp -1, no error (C-2).
 //   - The first record in log order whose timestamp is at least the asked one, found inside its batch (C-4).
+//   - An isolation level that nobody knows is UNKNOWN_SERVER_ERROR for every partition.
 //   - The same partition twice in one request is INVALID_REQUEST for both.
 
 package api
@@ -42,9 +43,12 @@ func (b *Broker) listOffsets(r *Request) {
 		for j := range t.Partitions {
 			p := kmsg.NewListOffsetsResponseTopicPartition()
 			p.Partition, p.Offset, p.Timestamp, p.LeaderEpoch = t.Partitions[j].Partition, -1, -1, -1
-			if r.Version > 0 && twice[fmt.Sprintf("%s-%d", t.Topic, p.Partition)] > 1 {
+			switch {
+			case req.ReplicaID == -1 && unknownIsolation(req.IsolationLevel):
+				p.ErrorCode = int16(wire.UnknownServerError) // Kafka knows no better
+			case r.Version > 0 && twice[fmt.Sprintf("%s-%d", t.Topic, p.Partition)] > 1:
 				p.ErrorCode = int16(wire.InvalidRequest)
-			} else {
+			default:
 				b.listOffset(r.Version, req, t.Topic, &t.Partitions[j], &p)
 			}
 			rt.Partitions = append(rt.Partitions, p)

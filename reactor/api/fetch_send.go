@@ -72,7 +72,7 @@ func (f *fetch) news(p *fetchPart) bool {
 func (f *fetch) encode() {
 	w := &f.out
 	w.B, f.cuts = w.B[:0], f.cuts[:0]
-	if f.code != wire.None || f.throttleMs > 0 {
+	if f.throttleMs > 0 {
 		f.parts = f.parts[:0]
 	}
 	topics, records := f.mark()

@@ -139,6 +139,9 @@ func (f *fetch) resolve(route *Route) {
 	case s.epoch != r.SessionEpoch:
 		f.code = wire.InvalidFetchSessionEpoch
 		return
+	case s.byID != (f.version >= 13):
+		f.code = wire.FetchSessionTopicIDError // a session keeps to names or to ids
+		return
 	}
 	f.update(s, route)
 	if len(s.entries) == 0 {

@@ -93,5 +93,6 @@ const (
 	InvalidUpdateVersion         Code = 95
 	UnknownTopicID               Code = 100
 	InconsistentTopicID          Code = 103
+	FetchSessionTopicIDError     Code = 106
 	UnknownSubscriptionID        Code = 117
 )
