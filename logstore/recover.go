@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -287,7 +288,7 @@ func (o *opening) loadSegments() error {
 		if !last {
 			seg.next = l.segments[i+1].base
 		}
-		trusted[i] = (o.clean || (!last && seg.next <= o.recovery)) && o.loadIndexes(seg, last) && (!last || o.tail(seg) == nil)
+		trusted[i] = (o.clean || (!last && o.wasSettled(seg))) && o.loadIndexes(seg, last) && (!last || o.tail(seg) == nil)
 		if !trusted[i] {
 			o.scanned = min(o.scanned, i)
 		}
@@ -322,6 +323,13 @@ func (o *opening) loadSegments() error {
 		}
 	}
 	return nil
+}
+
+// wasSettled reports whether a closed segment's side files are whole. They are when the recovery point lies behind its end. A point that is
+// its very end may have been saved while it was the active one, and its transaction index never written: then the producers' snapshot, which
+// is the last thing that is saved of a segment, tells.
+func (o *opening) wasSettled(seg *Segment) bool {
+	return seg.next < o.recovery || seg.next == o.recovery && slices.Contains(o.snaps, seg.next)
 }
 
 // lacksEnd reports whether a segment has lost its last records, that were never synced, while a power cut left the next one. In a log that
