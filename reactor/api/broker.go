@@ -73,6 +73,8 @@ type Broker struct {
 	limits atomic.Pointer[quota.Limits]
 	quotas map[meta.QuotaEntity]map[string]string
 	book   *quota.Book
+	// complaints bounds the lines of the log about what remotes sent.
+	complaints complaints
 
 	producerIDs producerIDs
 	// stopped is closed when no shard runs any more.
@@ -128,6 +130,7 @@ func (b *Broker) OnStart(s *reactor.Shard) error {
 	l := &Local{broker: b, shard: s, set: b.perf.Shard(s.ID), hosts: map[*logstore.Log]*Hosted{}, decoded: reactor.NewBudget(b.Options().DecodedBytes)}
 	l.fetchSessions.byID = map[int32]*fetchSession{}
 	l.backend = backendOf(s.Disk)
+	l.submits = l.follow
 	s.State = l
 	l.armRetention()
 	return nil
@@ -146,7 +149,9 @@ func (b *Broker) OnOpen(s *reactor.Shard, c *netpoll.Conn) {
 // OnClose implements reactor.Hooks.
 func (b *Broker) OnClose(s *reactor.Shard, c *netpoll.Conn, cause error) {
 	sess := c.User.(*Session)
-	sess.local.countClose(cause)
+	if sess.local.countClose(cause) == perf.CloseFrame {
+		b.complain(sess, "connection closed", "err", cause.Error())
+	}
 	sess.close()
 }
 
@@ -265,8 +270,7 @@ func (b *Broker) onSlow(s *Session, f netpoll.Frame, h wire.Header, body *wire.R
 // refuse closes a connection whose request cannot be answered, with one line that says why.
 func (b *Broker) refuse(s *Session, h wire.Header, err error) {
 	s.local.set.Add(perf.BadFrames, 1)
-	b.log.Warn("request refused, connection closed", "remote", s.conn.Remote.String(), "api", h.Key, "version", h.Version,
-		"client", string(h.ClientID), "err", err.Error())
+	b.complain(s, "request refused, connection closed", "api", h.Key, "version", h.Version, "client", string(h.ClientID), "err", err.Error())
 	s.conn.Close(fmt.Errorf("%w: %w", errProtocol, err))
 }
 

@@ -126,13 +126,14 @@ func backendOf(d disk.Disk) perf.Backend {
 	return perf.BackendUring
 }
 
-// countClose counts the end of a connection.
-func (l *Local) countClose(cause error) {
+// countClose counts the end of a connection and says under which cause.
+func (l *Local) countClose(cause error) perf.Close {
 	why := closeOf(cause)
 	l.set.AddAt(perf.ConnectionsClosed, int(why), 1)
 	if why == perf.CloseFrame {
 		l.set.Add(perf.BadFrames, 1)
 	}
+	return why
 }
 
 // closeOf is the cause under which the end of a connection is counted.
