@@ -109,7 +109,10 @@ func (a *adaption) entryCodec(b []byte, magic int8) (Codec, error) {
 		return Codec(b[posAttributes+1] & attrCodec), nil
 	}
 	codec := Codec(b[legacyAttr] & attrCodec)
-	if codec > LZ4 {
+	switch {
+	case codec > Zstd:
+		return None, ErrCodec
+	case codec > LZ4:
 		return None, invalid(-1, "a wrapper message of a compression type that its format does not have")
 	}
 	return codec, nil

@@ -98,6 +98,7 @@ func (f *fetch) skipEmpty() (moved bool) {
 	for i := range f.parts {
 		if p := &f.parts[i]; p.has && p.down != noConversion && p.next > p.offset {
 			p.offset, moved = p.next, true
+			p.span.Len = 0 // what was skipped does not count towards what the consumer waits for
 		}
 	}
 	return moved

@@ -92,8 +92,8 @@ func readableSet(b []byte) bool {
 // cutShort tells whether the reference sent the beginning of what the broker under test did: Kafka cuts converted messages where the bytes
 // they came from ended.
 func cutShort(reference, tested string) bool {
-	reference, tested = strings.Trim(reference, `"`), strings.Trim(tested, `"`)
-	return reference != "" && readableSet([]byte(reference)) && strings.HasPrefix(tested, reference+"; ")
+	reference, tested = strings.TrimSuffix(reference, `"`), strings.TrimSuffix(tested, `"`)
+	return len(reference) > 1 && readableSet([]byte(reference)) && strings.HasPrefix(tested, reference+"; ")
 }
 
 // texts lists the whole messages of a set; those in a wrapper behind it. A message that is cut off says so only when it is alone.
