@@ -21,7 +21,7 @@ CHECKED   := $(GO) test -tags invariants
 endif
 
 .PHONY: help build run test race release-test lint lint-full fuzz-smoke sim sim-soak bench bench-latency bench-rivals bench-compare \
-	gen gen-check cover cross ci interop interop-prepare differential zookeeper zk-kafka zk-kafka-short kill-loop test-giouring soak clean
+	gen gen-check cover cross ci interop interop-prepare differential zookeeper zk-sim zk-linear zk-linear-short zk-linear-apache zk-three zk-kafka zk-kafka-short kill-loop test-giouring soak clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -121,11 +121,29 @@ zookeeper: build ## the broker and its controller on Apache ZooKeeper 3.9.5, and
 		PELTON_OVERRIDES="--override zookeeper.connect=$$PELTON_TEST_ZOOKEEPER/pelton --override broker.id=0 --override offsets.topic.replication.factor=1" \
 		internal/tools/with-broker.sh bash -c "cd internal/interop && $(GO) test -count 1 -run TestClientsGroups ./..."'
 
+zk-sim: ## 300 seeds of the simulated ensemble: three and five members, everything going wrong (SEEDS=, SEED0=)
+	$(GO) test -count 1 -timeout 30m -run '^TestSimulation' ./zk/ensemble -args -sim.seeds $(or $(SEEDS),300) -sim.first $(or $(SEED0),1)
+
+zk-linear: build ## 200 000 operations on three servers that are killed, stopped and separated; porcupine says whether they are linearizable (root for partitions)
+	$(GO) run ./internal/tools/ensemble $(ARGS)
+
+zk-linear-short: build ## the same with 25 000 operations
+	$(GO) run ./internal/tools/ensemble -ops 25000 $(ARGS)
+
+zk-linear-apache: ## the same script on three Apache ZooKeeper 3.9.5 (needs Java, Maven)
+	internal/tools/ensemble-apache.sh $(ARGS)
+
+zk-three: build ## three servers from one zoo.cfg, Apache's zkCli and a kazoo lock on them, each server killed once (needs Java, Maven, python3)
+	internal/tools/ensemble-three.sh
+
 zk-kafka: build ## Kafka 0.8.2.2, 2.2.2 and 3.9.1 (three brokers, one killed) on our coordination server, killed as well; znodes against Apache ZooKeeper's
 	$(GO) run ./internal/tools/estate $(ARGS)
 
 zk-kafka-short: build ## the same with 2.2.2 and one broker, on our server alone
 	$(GO) run ./internal/tools/estate -versions 2.2.2 -compare=false
+
+moving: build ## the commands of docs/MOVING.md: a directory from Kafka to here and back, twice, with real Kafka 3.9.1 and 4.2.0 (needs Java, Maven)
+	internal/tools/moving.sh
 
 kill-loop: build ## ROUNDS (5) of kill -9 in the middle of producing; everything acknowledged must come back
 	internal/tools/kill-loop.sh $(ROUNDS)
