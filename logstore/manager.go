@@ -235,11 +235,12 @@ func parsePartitionDir(name string) (TopicPartition, bool) {
 	return TopicPartition{name[:i], int32(p)}, true
 }
 
-// takeMarker notes a clean stop and removes its marker, durably, before anything is written.
+// takeMarker notes a clean stop and removes its marker, durably, before anything is written. Without one the names are made durable: a
+// process that was killed may have left new partitions that it had not told the disk of yet.
 func (m *Manager) takeMarker(d *Dir) error {
 	path := filepath.Join(d.path, cleanFile)
 	if _, err := m.opt.FS.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return m.opt.FS.SyncDir(d.path)
 	} else if err != nil {
 		return err
 	}
