@@ -21,7 +21,7 @@ CHECKED   := $(GO) test -tags invariants
 endif
 
 .PHONY: help build run test race release-test lint lint-full fuzz-smoke sim sim-soak bench bench-latency bench-rivals bench-compare \
-	gen gen-check cover cross ci interop interop-prepare differential zookeeper zk-sim zk-linear zk-linear-short zk-linear-apache zk-three zk-kafka zk-kafka-short kill-loop test-giouring soak clean
+	gen gen-check cover cross ci interop interop-prepare differential zookeeper zk-sim zk-linear zk-linear-short zk-linear-apache zk-three zk-kafka zk-kafka-short zk-clients kill-loop test-giouring soak clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -114,6 +114,7 @@ interop: build interop-prepare ## other people's clients against this broker (ne
 
 differential: build ## every request to this broker and to Apache Kafka 3.9.1 and 4.2.0, answers compared field by field
 	internal/tools/differential.sh 3.9.1
+	internal/tools/differential.sh 3.9.1 ' old-' inter.broker.protocol.version=2.8
 	internal/tools/differential.sh 4.2.0
 
 zookeeper: build ## the broker and its controller on Apache ZooKeeper 3.9.5, and its answers against our server's (needs Java, Maven)
@@ -144,6 +145,9 @@ zk-kafka-short: build ## the same with 2.2.2 and one broker, on our server alone
 
 moving: build ## the commands of docs/MOVING.md: a directory from Kafka to here and back, twice, with real Kafka 3.9.1 and 4.2.0 (needs Java, Maven)
 	internal/tools/moving.sh
+
+zk-clients: build ## kazoo, Curator, the C client and Apache's zkCli on our coordination server (needs Java, Maven, gcc, python3-kazoo, libzookeeper-mt-dev)
+	internal/tools/zk-clients.sh
 
 kill-loop: build ## ROUNDS (5) of kill -9 in the middle of producing; everything acknowledged must come back
 	internal/tools/kill-loop.sh $(ROUNDS)
