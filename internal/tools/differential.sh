@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# differential.sh [3.9.1|4.2.0]: starts that Apache Kafka (3.9.1 with ZooKeeper 3.9.5, 4.2.0 without) and Pelton with the same settings, sends both
+# differential.sh [3.9.1|4.2.0 [PROBES [key=value…]]]: starts that Apache Kafka (3.9.1 with ZooKeeper 3.9.5, 4.2.0 without) and Pelton with the same settings, sends both
 # the same requests and compares the answers. What may differ stands in docs/DIFFERENCES.md.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-version=${1:-3.9.1}
+version=${1:-3.9.1} only=${2:-}
+shift $(($# < 2 ? $# : 2)) # the rest are settings of both
 dir=$(mktemp -d)
 free() { # three ports in a row: Kafka without ZooKeeper has its controller behind its own, and ZooKeeper takes the third
 	python3 -c 'import random, socket
@@ -24,13 +25,13 @@ kafka=$(free) tables=D
 case $version in
 3.*)
 	internal/tools/apache start zookeeper 3.9.5 $((kafka + 2)) "$dir/zk"
-	internal/tools/apache start kafka "$version" "$kafka" "$dir/kafka" "127.0.0.1:$((kafka + 2))" ;;
+	internal/tools/apache start kafka "$version" "$kafka" "$dir/kafka" "127.0.0.1:$((kafka + 2))" "$@" ;;
 *)
 	tables=DK # node 0, as Pelton is
-	internal/tools/apache start kafka "$version" "$kafka" "$dir/kafka" kraft node.id=0 "controller.quorum.voters=0@127.0.0.1:$((kafka + 1))" ;;
+	internal/tools/apache start kafka "$version" "$kafka" "$dir/kafka" kraft node.id=0 "controller.quorum.voters=0@127.0.0.1:$((kafka + 1))" "$@" ;;
 esac
 same=$(grep -vE '^(log.dirs|listeners|advertised.listeners|zookeeper.connect|broker.id|node.id|process.roles|controller[.a-z]*)=|^$' "$dir/kafka/server.properties" |
 	sed 's/^/--override /' | tr '\n' ' ')
 go build -o bin/differential ./internal/tools/differential
 PELTON_OVERRIDES="--override broker.id=0 $same" internal/tools/with-broker.sh \
-	bash -c 'bin/differential -a "127.0.0.1:'"$kafka"'" -b "$PELTON_BOOTSTRAP" -known docs/DIFFERENCES.md -tables '"$tables"
+	bash -c 'bin/differential -a "127.0.0.1:'"$kafka"'" -b "$PELTON_BOOTSTRAP" -known docs/DIFFERENCES.md -tables '"$tables -only '$only'"
