@@ -223,10 +223,12 @@ func (g *goldenBroker) check(t *testing.T, more int64) {
 			if lso.Offset != wanted {
 				t.Errorf("%s: last stable offset %d, want %d", name, lso.Offset, wanted)
 			}
-			var committed []int64
-			for _, r := range g.records(t, name, want.ReadCommitted[len(want.ReadCommitted)-1]+1, kgo.FetchIsolationLevel(kgo.ReadCommitted())) {
-				if !r.Control {
-					committed = append(committed, r.Offset)
+			committed := []int64{}
+			if n := len(want.ReadCommitted); n > 0 {
+				for _, r := range g.records(t, name, want.ReadCommitted[n-1]+1, kgo.FetchIsolationLevel(kgo.ReadCommitted())) {
+					if !r.Control {
+						committed = append(committed, r.Offset)
+					}
 				}
 			}
 			if !reflect.DeepEqual(committed, want.ReadCommitted) {
