@@ -49,6 +49,7 @@ type produce struct {
 	// begunNs and usedNs measure what the request costs; throttleMs is how long its client has to wait.
 	begunNs, usedNs int64
 	throttleMs      int32
+	cost            int64 // what it holds of the shard's memory for decoded requests
 }
 
 // producePart is one partition's share; it travels to the owner's shard and back.
@@ -98,6 +99,11 @@ func (b *Broker) onProduce(s *Session, f netpoll.Frame, h wire.Header, body *wir
 	if err := p.req.Parse(body, h.Version); err != nil {
 		p.free()
 		b.refuse(s, h, err)
+		return
+	}
+	if !p.affordParts(f) {
+		p.frame = netpoll.Frame{} // it waits
+		p.free()
 		return
 	}
 	l.frameBytes += int64(len(f.B))
@@ -425,7 +431,8 @@ func (p *produce) abandon(*Session) {
 // free gives the frame back to the arena and the request to its shard.
 func (p *produce) free() {
 	p.releaseFrame()
-	p.sess = nil
+	p.local.give(p.cost)
+	p.sess, p.cost = nil, 0
 	for i := range p.parts {
 		p.parts[i].append.Bytes, p.parts[i].host, p.parts[i].topic = nil, nil, nil
 		p.parts[i].res.Message, p.parts[i].refused = "", nil

@@ -55,6 +55,7 @@ type fetch struct {
 	// begunNs and usedNs measure what the request costs; throttleMs is how long its client has to wait: then nothing else is told.
 	begunNs, usedNs int64
 	throttleMs      int32
+	cost            int64 // what it holds of the shard's memory for decoded requests
 
 	// made are the converted records; converting: the pool has the request; converted: they count in what the shard holds of such memory.
 	made       []byte
@@ -104,7 +105,15 @@ func (l *Local) takeFetch() *fetch {
 // onFetch takes a Fetch request on its connection's shard.
 func (b *Broker) onFetch(s *Session, frame netpoll.Frame, h wire.Header, body *wire.Reader) {
 	l := s.local
+	cost := int64(0)
+	if len(frame.B) > smallFrame {
+		var ok bool
+		if cost, ok = s.afford(keyFetch, frame, int64(len(frame.B))*b.table.row(keyFetch).Expand); !ok {
+			return
+		}
+	}
 	f := l.takeFetch()
+	f.cost = cost
 	f.sess, f.version, f.corr, f.startNs = s, h.Version, h.Corr, l.shard.Now()
 	f.code, f.sid, f.session, f.full = wire.None, 0, nil, true
 	f.waited, f.expired, f.sent, f.converting, f.converted = false, false, false, false, false
@@ -384,6 +393,8 @@ func (f *fetch) free() {
 		f.parts[i].host, f.parts[i].entry = nil, nil
 	}
 	f.parts, f.sess, f.session = f.parts[:0], nil, nil
+	f.local.give(f.cost)
+	f.cost = 0
 	if f.version <= 3 {
 		f.dropConverted()
 	}

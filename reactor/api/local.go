@@ -20,6 +20,7 @@ type Local struct {
 	// decoded bounds what large requests of the slow path cost once decoded; starved are the sessions that wait for room in it.
 	decoded *reactor.Budget
 	starved []*Session
+	feeding bool // a reminder to look at them is on its way
 	// sessions are the fetch sessions of this shard's connections.
 	fetchSessions fetchSessions
 

@@ -70,7 +70,7 @@ func (r *Row) Name() string { return kmsg.NameForKey(r.Key) }
 func Rows() []Row {
 	return []Row{
 		{Key: 0, Max: 13, Operation: OpWrite, Resource: ResTopic, Expand: 1},
-		{Key: 1, Max: 18, Operation: OpRead, Resource: ResTopic, Expand: 2},
+		{Key: 1, Max: 18, Operation: OpRead, Resource: ResTopic, Expand: 48},
 		{Key: 2, Max: 11, Where: OnPool, Operation: OpDescribe, Resource: ResTopic, Expand: 8, Handle: (*Broker).listOffsets},
 		{Key: 3, Min: 0, Max: 13, Operation: OpDescribe, Resource: ResTopic, Expand: 8, Handle: (*Broker).metadata},
 		{Key: 8, Max: 10, Operation: OpRead, Resource: ResGroup, Expand: 16, Handle: (*Broker).offsetCommit},
