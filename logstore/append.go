@@ -30,6 +30,9 @@ type Append struct {
 	Origin       Origin
 	Owner        any // the host's
 
+	// Taken: a chain has it, for which the disk is being asked. See OnSubmit.
+	Taken bool
+
 	// Results.
 	Base, Last    int64 // offsets of the first and last record
 	LogAppendTime int64 // -1 when the records keep their own
@@ -61,14 +64,19 @@ type writer struct {
 	flushedMs  int64
 	recentSeg  *Segment // what was written since the last Retain: seg from recentFrom on
 	recentFrom int64
+	asking     func()
 	done       *Append
 	doneTail   *Append
 }
 
+// OnSubmit has fn called right before the disk is asked for a chain, whose sets are marked as taken: what measures the way of a set tells the
+// wait for its chain from the disk's time by it.
+func (l *Log) OnSubmit(fn func()) { l.write.asking = fn }
+
 // Append queues a. It is done when TakeDone returns it: at once when it is refused or a repeat of something written.
 func (l *Log) Append(a *Append) {
 	a.Base, a.Last, a.LogAppendTime, a.LogStart, a.Duplicate, a.Err = -1, -1, -1, l.start, false, nil
-	a.next, a.repeats = nil, nil
+	a.next, a.repeats, a.Taken = nil, nil, false
 	if err := l.refuse(a); err != nil {
 		l.finish(a, err)
 		return
@@ -186,6 +194,9 @@ func (l *Log) Turn(nowMs int64) {
 		return
 	}
 	if l.buildChain(first); len(w.chain) > 0 {
+		if w.asking != nil {
+			w.asking()
+		}
 		l.disk.Submit(&w.op)
 	}
 }
@@ -218,6 +229,7 @@ func (l *Log) buildChain(first *Append) {
 		}
 		next = l.stamp(a, next)
 		w.op.Bufs = append(w.op.Bufs, a.Bytes)
+		a.Taken = true
 		w.chain = append(w.chain, a)
 		w.queue[w.head] = nil
 		w.head++

@@ -26,6 +26,7 @@ const (
 	PhaseParse                  // decoding, finding the partitions, checking records
 	PhaseHop                    // to the shard that owns the partition and back
 	PhaseQueue                  // for the answers before it on its connection
+	PhaseSubmit                 // in the log's queue until the disk is asked
 	PhaseDevice                 // the log: a write, or finding the records and bringing them into memory
 	PhaseSync                   // a write with its fdatasync
 	PhasePurgatory              // for records to come
@@ -162,7 +163,7 @@ func (d Dim) LabelValues(at int) []string {
 
 // String names the phase.
 func (p Phase) String() string {
-	return nth(int(p), "read", "parse", "hop", "queue", "device", "fsync", "purgatory", "encode", "socket")
+	return nth(int(p), "read", "parse", "hop", "queue", "submit", "device", "fsync", "purgatory", "encode", "socket")
 }
 
 // String names the class.

@@ -306,6 +306,9 @@ func (part *producePart) submit(l *Local) {
 		return
 	}
 	a.LeaderEpoch, a.AppendTimeMs, a.Durable = h.role.Epoch(), l.shard.WallMs(), h.durable
+	if part.req.phases.on && part == &part.req.parts[0] {
+		l.followed = append(l.followed, part)
+	}
 	h.Log.Append(a)
 	l.touch(h)
 }
@@ -320,6 +323,9 @@ func (h *Hosted) admits(acks int16) wire.Code {
 
 // appended implements appendOwner, on the owner's shard.
 func (part *producePart) appended(l *Local, h *Hosted, a *logstore.Append) {
+	if len(l.followed) > 0 {
+		l.unfollow(part) // refused, or a repeat: no disk was asked
+	}
 	if a.Durable {
 		part.mark(l, perf.PhaseSync)
 		l.set.Observe(perf.SyncSeconds, l.shard.Now()-part.askedNs)

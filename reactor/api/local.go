@@ -35,6 +35,9 @@ type Local struct {
 	// convertedHeld is the memory of converted records whose answers have not gone.
 	convertedHeld int64
 
+	followed []*producePart // whose phases are measured, until the disk is asked for their records
+	submits  func()         // follow, kept so that a log can have it
+
 	samples uint64  // requests whose phases might be measured
 	codes   []int16 // scratch for counting errors
 	backend perf.Backend

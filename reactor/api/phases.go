@@ -1,6 +1,8 @@
 package api
 
 import (
+	"slices"
+
 	"github.com/pelton-broker/pelton/perf"
 	"github.com/pelton-broker/pelton/reactor"
 )
@@ -30,6 +32,24 @@ func (p *phases) mark(s *reactor.Shard, phase perf.Phase) {
 	if p.on {
 		p.note(s.Clock().Mono(), phase)
 	}
+}
+
+// follow marks the end of the wait in the log's queue for those parts that are in the chain for which the disk is now asked.
+func (l *Local) follow() {
+	if len(l.followed) == 0 {
+		return
+	}
+	l.followed = slices.DeleteFunc(l.followed, func(part *producePart) bool {
+		if part.append.Taken {
+			part.mark(l, perf.PhaseSubmit)
+		}
+		return part.append.Taken
+	})
+}
+
+// unfollow forgets a part whose records are done.
+func (l *Local) unfollow(part *producePart) {
+	l.followed = slices.DeleteFunc(l.followed, func(f *producePart) bool { return f == part })
 }
 
 func (p *phases) note(now int64, phase perf.Phase) {

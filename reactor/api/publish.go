@@ -152,6 +152,7 @@ func (a *adopt) Deliver(s *reactor.Shard) {
 	if a.isNew {
 		h.Log.Bind(s.Disk)
 		l.hosts[h.Log] = h
+		h.Log.OnSubmit(l.submits)
 	} else {
 		h.Log.SetOptions(a.options.Log)
 	}

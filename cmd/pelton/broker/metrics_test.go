@@ -165,7 +165,7 @@ func TestMetricsShowPhases(t *testing.T) {
 		ask[*kmsg.FetchResponse](c, fetchVersion, fetchRequest(name, int32(i%2), 0))
 	}
 	p := n.page(t)
-	for class, phases := range map[string][]string{"produce": {"read", "parse", "hop", "device", "encode"}, "fetch": {"read", "parse", "hop", "device", "encode", "socket"}} {
+	for class, phases := range map[string][]string{"produce": {"read", "parse", "hop", "submit", "device", "encode"}, "fetch": {"read", "parse", "hop", "device", "encode", "socket"}} {
 		for _, phase := range phases {
 			if got := p[`broker_request_phase_seconds_count{class="`+class+`",phase="`+phase+`"}`]; got < 1 || got > 8 {
 				t.Errorf("%s %s: measured %v times in 64 requests", class, phase, got)
