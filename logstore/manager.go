@@ -154,22 +154,17 @@ func (m *Manager) openDir(d *Dir) error {
 	return m.takeMarker(d)
 }
 
-// makeDir makes a directory and what is missing above it, durably: a power cut must not take it away with all that was synced in it.
+// makeDir makes a directory and what is missing above it, durably: a power cut must not take it away with all that was synced in it. One
+// that has no meta.properties yet may have been made by a process that was killed before it got that far.
 func makeDir(f disk.FS, path string) error {
-	var parents []string // of what is missing
-	for at := path; filepath.Dir(at) != at; at = filepath.Dir(at) {
-		if _, err := f.Stat(at); err == nil {
-			break
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		parents = append(parents, filepath.Dir(at))
-	}
 	if err := f.MkdirAll(path); err != nil {
 		return err
 	}
-	for _, parent := range parents {
-		if err := f.SyncDir(parent); err != nil {
+	if _, err := f.Stat(filepath.Join(path, metaFile)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for at := path; filepath.Dir(at) != at; at = filepath.Dir(at) {
+		if err := f.SyncDir(filepath.Dir(at)); err != nil && !errors.Is(err, fs.ErrPermission) { // what may not be read was not made here
 			return err
 		}
 	}
@@ -179,7 +174,7 @@ func makeDir(f disk.FS, path string) error {
 // readOffsets reads a checkpoint. Without one everything is 0; a damaged one is worth no more than none, since recovery finds the rest.
 func (m *Manager) readOffsets(path string) (map[TopicPartition]int64, error) {
 	b, err := m.opt.FS.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(b) == 0 { // Kafka makes the files empty at first
 		return map[TopicPartition]int64{}, nil
 	}
 	if err != nil {

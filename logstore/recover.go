@@ -293,6 +293,11 @@ func (o *opening) loadSegments() error {
 			o.scanned = min(o.scanned, i)
 		}
 	}
+	if o.scanned < len(l.segments) {
+		if err := o.recoverEpochs(o.scanned); err != nil {
+			return err
+		}
+	}
 	if err := o.loadSnapshot(); err != nil {
 		return err
 	}

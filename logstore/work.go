@@ -213,6 +213,7 @@ func (w *rollWork) Apply() {
 		return
 	}
 	l.segments = append(l.segments, w.seg)
+	l.dirty = true
 	old.times.addTime(old.maxTime, int32(old.maxTimeLast-old.base))
 	l.work.unsettled = true
 	l.settleLater(old, w.seg.base, w.sync)

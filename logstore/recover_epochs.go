@@ -1,0 +1,68 @@
+package logstore
+
+import "io"
+
+// recoverEpochs finds where leader epochs began that the epochs' file does not know of, in the first n segments, which are not scanned: the
+// file is saved behind the appends, and a power cut may leave an older one while the records are safe. Without this an epoch would seem to
+// begin at the first batch that is scanned, and a follower would be told a wrong end of the one before.
+func (o *opening) recoverEpochs(n int) error {
+	l := o.l
+	if n == 0 {
+		return nil
+	}
+	known := l.epochs.latest()
+	if last, err := o.lastEpoch(l.segments[n-1]); err != nil || last <= known {
+		return err
+	}
+	from := n - 1
+	for from > 0 {
+		o.scan.reset(l.segments[from].file, 0, l.segments[from].size, false)
+		e, _, _, err := o.scan.next()
+		if err != nil && err != io.EOF {
+			return err
+		}
+		if err == nil && e.LeaderEpoch <= known {
+			break
+		}
+		from--
+	}
+	for _, seg := range l.segments[from:n] {
+		o.scan.reset(seg.file, 0, seg.size, false)
+		for {
+			e, _, _, err := o.scan.next()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				return err
+			}
+			if e.Magic == 2 {
+				l.epochs.assign(e.LeaderEpoch, e.BaseOffset)
+			}
+		}
+	}
+	return nil
+}
+
+// lastEpoch is the leader epoch of a segment's last batch, -1 without one: a walk from the last indexed batch on.
+func (o *opening) lastEpoch(seg *Segment) (int32, error) {
+	pos := int64(0)
+	if n := seg.offsets.n; n > 0 {
+		var err error
+		if _, pos, _, err = seg.offsets.offsetAt(nil, n-1); err != nil {
+			return -1, err
+		}
+	}
+	last := int32(-1)
+	o.scan.reset(seg.file, pos, seg.size, false)
+	for {
+		e, _, _, err := o.scan.next()
+		if err == io.EOF {
+			return last, nil
+		}
+		if err != nil {
+			return -1, err
+		}
+		last = e.LeaderEpoch
+	}
+}
