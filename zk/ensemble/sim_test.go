@@ -8,6 +8,10 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
+	pb "go.etcd.io/raft/v3/raftpb"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/pelton-broker/pelton/zk/jute"
 )
 
 var (
@@ -137,5 +141,116 @@ func (w *world) check() {
 		w.t.Error("writes and reads behind a sync are not linearizable")
 	case porcupine.Unknown:
 		w.t.Log("linearizability not decided in time")
+	}
+}
+
+// leader lets time pass until one member leads and serves.
+func (w *world) leader() *simNode {
+	w.t.Helper()
+	for until := w.nowMs + 10_000; w.nowMs < until; {
+		w.step()
+		for _, n := range w.nodes {
+			if n.up && n.core.ready && n.core.Leader() == n.core.o.ID && !w.wires[[2]int{n.id, n.id}].cut {
+				return n
+			}
+		}
+	}
+	w.t.Fatal("no leader")
+	return nil
+}
+
+func (w *world) pass(ms int64) {
+	for until := w.nowMs + ms; w.nowMs < until; {
+		w.step()
+	}
+}
+
+// cut separates a member from the others, or joins it again; leader sees it by the wire to itself.
+func (w *world) cut(n *simNode, apart bool) {
+	for j := range w.nodes {
+		w.wires[[2]int{n.id, j}].cut, w.wires[[2]int{j, n.id}].cut = apart, apart
+	}
+}
+
+// What a leader has begun and could not get through is void: a session that it was about to end lives on, and ends in its time; one that
+// it was about to open is none.
+func TestWhatALeaderCouldNotGetThroughIsVoid(t *testing.T) {
+	cryptotest.SetGlobalRandom(t, 1)
+	w := newWorld(t, 1, 3, 0)
+	w.faults = false
+	old := w.leader()
+	old.core.Submit(Request{Session: 77, Op: jute.OpCreateSession, TimeoutMs: 4000})
+	w.pass(100)
+	if !w.open[77] {
+		t.Fatal("the session was not opened")
+	}
+	w.cut(old, true)
+	old.core.Submit(Request{Session: 77, Op: jute.OpCloseSession})
+	old.core.Submit(Request{Session: 88, Op: jute.OpCreateSession, TimeoutMs: 4000})
+	w.pass(20)
+	if s := old.core.Sessions.Get(77); !s.Closing || old.core.Sessions.Get(88) == nil {
+		t.Fatal("the leader that nobody hears did not take the requests")
+	}
+	next := w.leader()
+	if next == old {
+		t.Fatal("no other leader")
+	}
+	w.cut(old, false)
+	w.pass(500)
+	next.core.raft.TransferLeader(old.core.o.ID)
+	w.pass(300)
+	if w.leader() != old {
+		t.Fatal("the lead did not come back")
+	}
+	if s := old.core.Sessions.Get(77); s == nil || s.Closing {
+		t.Fatal("the session does not live on")
+	}
+	if old.core.Sessions.Get(88) != nil {
+		t.Fatal("there is a session that nobody else knows")
+	}
+	w.pass(6000)
+	if w.open[77] {
+		t.Fatal("the session does not end in its time")
+	}
+}
+
+// A leader that is sent back to nothing by a member with a new disk tells it everything.
+func TestAMemberWithANewDiskIsToldEverything(t *testing.T) {
+	cryptotest.SetGlobalRandom(t, 2)
+	w := newWorld(t, 2, 3, 3)
+	w.faults = false
+	w.pass(2500)
+	lost := w.nodes[(w.leader().id+1)%3]
+	lost.crash(100)
+	lost.base, lost.entries = firstBase(w.servers(3), 0), nil
+	lost.hard = &pb.HardState{Term: proto.Uint64(lost.base.Term), Vote: proto.Uint64(0), Commit: proto.Uint64(lost.base.Index)}
+	lost.snapshot, lost.snapZxid, lost.txns = nil, 0, nil
+	w.pass(4000)
+	w.settle()
+	w.check()
+}
+
+// A member that cannot keep up sends its clients away after syncLimit, and has them again when it can.
+func TestAMemberThatLagsSendsItsClientsAway(t *testing.T) {
+	cryptotest.SetGlobalRandom(t, 3)
+	w := newWorld(t, 3, 3, 2)
+	w.faults = false
+	w.pass(1500)
+	slow := w.nodes[(w.leader().id+1)%3]
+	slow.slowMs = 20_000
+	begun := w.nowMs
+	for slow.core.IsServing() && w.nowMs < begun+20_000 {
+		w.step()
+	}
+	if took := w.nowMs - begun; took < slow.core.o.SyncLimitMs || took > 3*slow.core.o.SyncLimitMs {
+		t.Fatalf("it stopped serving after %d ms, syncLimit is %d", took, slow.core.o.SyncLimitMs)
+	}
+	slow.slowMs = 0
+	for i := range slow.pending {
+		slow.pending[i].atMs = w.nowMs
+	}
+	w.pass(3000)
+	if !slow.core.IsServing() {
+		t.Fatal("it does not serve again")
 	}
 }

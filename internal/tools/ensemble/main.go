@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	ops := flag.Int("ops", 200_000, "operations")
+	ops := flag.Int("ops", 220_000, "operations")
 	clients := flag.Int("clients", 16, "clients")
 	command := flag.String("command", "bin/pelton zk server --config {cfg}", "how a server is started; {cfg} is its zoo.cfg")
 	base := flag.Int("port", 21540, "the first of 30 ports")
