@@ -131,7 +131,6 @@ func (b *Broker) OnStart(s *reactor.Shard) error {
 	l.fetchSessions.byID = map[int32]*fetchSession{}
 	l.backend = backendOf(s.Disk)
 	l.submits = l.follow
-	l.submits = l.follow
 	s.State = l
 	l.armRetention()
 	return nil
