@@ -243,3 +243,22 @@ func TestChainGivesOthersTheirTurn(t *testing.T) {
 	got := 0
 	r.until("all", func() bool { got += readSome(t, peer, b); return got == 600<<10 })
 }
+
+func TestFrugalConnectionTakesLessOfATurn(t *testing.T) {
+	for frugal, want := range map[bool]int64{false: 400 << 10, true: frugalPerTurn} {
+		r := newRig(t, Options{SendPerTurn: 400 << 10})
+		peer, c := r.tcpPair(SocketOptions{})
+		if err := unix.SetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_SNDBUFFORCE, 8<<20); err != nil {
+			t.Skipf("the send buffer cannot be made large enough to show a share: %v", err)
+		}
+		c.SetFrugal(frugal)
+		c.Out().Borrow(pattern(1<<20, 1), nil)
+		r.turn(0)
+		if sent := int64(1<<20) - c.OutBytes(); sent > want || sent < want/2 {
+			t.Errorf("frugal %v: %d bytes in one turn, want %d", frugal, sent, want)
+		}
+		b := make([]byte, 1<<20)
+		got := 0
+		r.until("all", func() bool { got += readSome(t, peer, b); return got == 1<<20 })
+	}
+}

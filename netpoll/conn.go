@@ -51,6 +51,7 @@ type Conn struct {
 	choked     bool // too much output waits
 	starved    bool // no memory for the frame that has begun
 	blocked    bool // the send buffer is full
+	frugal     bool // SetFrugal
 	hupSeen    bool // the peer's close is known and unread bytes lie before it
 	sniff      bool // the first bytes are still to be shown
 	raw        bool // the handler took the input: what comes is dropped

@@ -47,6 +47,7 @@ type fetch struct {
 	waited  bool   // the request waits for records
 	expired bool   // the wait is over: answer what there is
 	sent    bool   // the answer is in the outbox
+	cold    bool   // an owner had to read from the disk
 	unsent  int    // spans the socket has not taken yet
 	timer   reactor.Timer
 	out     wire.Writer
@@ -116,7 +117,7 @@ func (b *Broker) onFetch(s *Session, frame netpoll.Frame, h wire.Header, body *w
 	f.cost = cost
 	f.sess, f.version, f.corr, f.startNs = s, h.Version, h.Corr, l.shard.Now()
 	f.code, f.sid, f.session, f.full = wire.None, 0, nil, true
-	f.waited, f.expired, f.sent, f.converting, f.converted = false, false, false, false, false
+	f.waited, f.expired, f.sent, f.cold, f.converting, f.converted = false, false, false, false, false, false
 	f.phases.begin(l)
 	f.phases.mark(l.shard, perf.PhaseRead)
 	if err := f.req.Parse(body, h.Version); err != nil {

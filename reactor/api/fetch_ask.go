@@ -36,6 +36,7 @@ type ask struct {
 	back      bool
 	nextPart  int
 	scheduled bool
+	cold      bool  // something had to be read from the disk first
 	coldNs    int64 // when the read that is under way began
 }
 
@@ -122,13 +123,14 @@ func (a *ask) Deliver(s *reactor.Shard) {
 // home takes the ask back on the connection's shard.
 func (a *ask) home() {
 	a.out = false
+	a.f.cold = a.f.cold || a.cold
 	a.mark(a.f.local.shard, perf.PhaseHop)
 	a.f.oneHome()
 }
 
 // arrive starts the owner's work.
 func (a *ask) arrive(l *Local) {
-	a.recalled, a.nextPart = false, 0
+	a.recalled, a.nextPart, a.cold = false, 0, false
 	a.mark(l.shard, perf.PhaseHop)
 	a.release()
 	if a.releasing {
@@ -176,7 +178,7 @@ func (a *ask) read(l *Local) {
 		if need := p.read(); need.Len > 0 {
 			l.set.Add(perf.ColdReads, 1)
 			l.set.Add(perf.ColdReadBytes, int64(need.Len))
-			a.coldNs = l.shard.Now()
+			a.cold, a.coldNs = true, l.shard.Now()
 			a.op = disk.Op{Kind: disk.ReadAhead, File: need.File, Off: need.Pos, ReadLen: need.Len, Owner: a}
 			a.reading = true
 			l.shard.Disk.Submit(&a.op)

@@ -11,6 +11,7 @@ func (f *fetch) send(s *Session) {
 	f.phases.mark(s.local.shard, perf.PhaseQueue)
 	f.encode()
 	f.phases.mark(s.local.shard, perf.PhaseEncode)
+	s.conn.SetFrugal(f.cold)
 	out := s.conn.Out()
 	at, records := 0, int64(0)
 	f.unsent = 1 // one for this function: a connection that dies meanwhile releases spans at once
