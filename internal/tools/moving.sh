@@ -43,14 +43,18 @@ ready() {
 content() {
 	local t
 	for t in $(pelton topics list -b "$BROKER" | grep -v '^__'); do
-		echo "$t $(pelton consume "$t" -b "$BROKER" -o beginning -e -f '%p %o %T %K %S %k %s %h\n' | md5sum)"
+		echo "$t $(pelton consume "$t" -b "$BROKER" -o beginning -e -f '%p %o %T %K %S %k %s %h\n' | sort | md5sum)"
 	done
 	for t in $(pelton groups list -b "$BROKER" | awk 'NR > 1 { print $1 }'); do
 		pelton groups lag "$t" -b "$BROKER" | awk -v g="$t" 'NR > 1 { print g, $1, $2, $3 }'
 	done
 }
 same() { # WHAT: the content is still that of the file "content"
-	content >now
+	for _ in $(seq 20); do # Kafka takes connections before it knows its topics
+		content >now
+		! cmp -s content now || break
+		sleep 0.5
+	done
 	diff content now || fail "$1: the content differs"
 	echo "same content: $1 ($(wc -l <now) topics and commits)"
 }
