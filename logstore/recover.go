@@ -361,6 +361,9 @@ func (o *opening) dropAfter(i int) error {
 
 // loadIndexes reads a segment's side files; false when one is missing or doubtful.
 func (o *opening) loadIndexes(seg *Segment, last bool) bool {
+	if last && seg.size == 0 { // they can have no entry
+		return true
+	}
 	if b, err := o.l.fs.ReadFile(seg.stem + sufTxn); err == nil {
 		if seg.txns, err = decodeTxnIndex(b); err != nil {
 			return false
@@ -406,26 +409,26 @@ func growing(x *Index) bool {
 
 // loadIndex opens a closed segment's index, or reads the active one's entries into memory: zeros behind them are room that was reserved.
 func (o *opening) loadIndex(seg *Segment, x *Index, last bool) bool {
+	if last {
+		b, err := o.l.fs.ReadFile(x.path)
+		if err != nil {
+			return false
+		}
+		x.mem = trimZeros(b, x.width)
+		x.n = len(x.mem) / x.width
+		return sortedIndex(x.mem, x.width)
+	}
 	f, err := o.l.fs.OpenFile(x.path, os.O_RDWR, filePerm)
 	if err != nil {
 		return false
 	}
 	size, err := f.Size()
-	if err == nil && !last && size%int64(x.width) == 0 {
-		x.inMem, x.file, x.n = false, f, int(size)/x.width
-		return true
-	}
-	_ = f.Close()
-	if err != nil || !last {
+	if err != nil || size%int64(x.width) != 0 {
+		_ = f.Close()
 		return false
 	}
-	b, err := o.l.fs.ReadFile(x.path)
-	if err != nil {
-		return false
-	}
-	x.mem, x.n = trimZeros(b, x.width), 0
-	x.n = len(x.mem) / x.width
-	return sortedIndex(x.mem, x.width)
+	x.inMem, x.file, x.n = false, f, int(size)/x.width
+	return true
 }
 
 // trimZeros cuts the reserved room: entries behind the first whose second half is zero are none (only the very first batch is at 0, and
@@ -459,6 +462,9 @@ func sortedIndex(b []byte, width int) bool {
 	return true
 }
 
+// tailRead is how much of a segment's end is read at a time: about what lies behind the last index entry.
+const tailRead = 16 << 10
+
 // tail reads the headers from the last indexed batch to the end of the active segment: what the indexes do not say.
 func (o *opening) tail(seg *Segment) error {
 	from := int64(0)
@@ -467,6 +473,8 @@ func (o *opening) tail(seg *Segment) error {
 	}
 	size := seg.size
 	seg.next, seg.sinceIndex = seg.base, 0
+	o.scan.ahead = tailRead
+	defer func() { o.scan.ahead = 0 }()
 	o.scan.reset(seg.file, from, size, false)
 	indexed := from > 0
 	for {
@@ -494,6 +502,8 @@ var errTail = errors.New("logstore: the active segment's end is not what a clean
 
 // firstTime reads what segment.ms counts from.
 func (o *opening) firstTime(seg *Segment) {
+	o.scan.ahead = headerRead
+	defer func() { o.scan.ahead = 0 }()
 	o.scan.reset(seg.file, 0, seg.size, false)
 	if e, _, _, err := o.scan.next(); err == nil {
 		seg.firstTime = e.MaxTimestamp
@@ -682,9 +692,13 @@ func (o *opening) settle() error {
 		}
 		seg.settled = true
 	}
-	if l.dirty || l.epochs.dirty {
+	if l.epochs.dirty {
 		l.epochs.dirty = false
 		if err := l.fs.WriteFileAtomic(filepath.Join(l.path, epochFile), encodeEpochs(l.epochs.list)); err != nil {
+			return err
+		}
+	} else if l.dirty { // a killed process may not have synced the names of its newest segments
+		if err := l.fs.SyncDir(l.path); err != nil {
 			return err
 		}
 	}
