@@ -103,6 +103,8 @@ type Core struct {
 	serving bool
 	applied uint64
 	removed bool
+	// campaignAt is the tick at which this member asks for votes, after the leader's connection broke; 0 when it did not.
+	campaignAt int64
 
 	out      []Packet
 	persists []*Persist
@@ -303,6 +305,7 @@ func (c *Core) IsServing() bool { return c.serving }
 func (c *Core) timers() {
 	c.retryReads()
 	c.giveUp()
+	c.campaign()
 	if c.nowMs >= c.touchAtMs {
 		c.touchAtMs = c.nowMs + c.o.SessionTickMs/2
 		c.flushTouches()

@@ -5,7 +5,9 @@ import (
 	"maps"
 	"slices"
 
+	"go.etcd.io/raft/v3"
 	pb "go.etcd.io/raft/v3/raftpb"
+	"go.etcd.io/raft/v3/tracker"
 
 	"github.com/pelton-broker/pelton/zk/jute"
 	"github.com/pelton-broker/pelton/zk/tree"
@@ -82,11 +84,59 @@ func (c *Core) giveUp() {
 // LinkDown says that what was sent to a member may be lost, or what it sent.
 func (c *Core) LinkDown(peer uint64) {
 	c.raft.ReportUnreachable(peer)
-	if peer == c.lead && c.requests.done < c.requests.n {
-		c.lost()
+	if peer == c.lead && !c.leading {
+		c.forgetLeader()
 	}
 	c.endOutflow(peer, false)
 }
+
+// forgetLeader is for a leader whose connection broke: it is most likely dead, and nobody needs to wait for the election time to
+// find out. The members try in turn, so that they do not split the votes; one that lives is heard of again before that.
+func (c *Core) forgetLeader() {
+	turn := int64(1)
+	for _, id := range c.conf.GetVoters() {
+		if id < c.o.ID && id != c.lead {
+			turn += 2
+		}
+	}
+	if err := c.raft.ForgetLeader(); err != nil {
+		c.log.Debug("zk raft", "err", err)
+	}
+	c.campaignAt = c.ticks + turn
+	c.observe()
+}
+
+// campaign asks for votes when it is this member's turn.
+func (c *Core) campaign() {
+	if c.campaignAt == 0 || c.ticks < c.campaignAt {
+		return
+	}
+	c.campaignAt = 0
+	if c.lead == 0 && !c.isLearner(c.o.ID) {
+		if err := c.raft.Campaign(); err != nil {
+			c.log.Debug("zk raft", "err", err)
+		}
+	}
+}
+
+// Resign hands the lead to the follower that knows most, so that a server that is stopped leaves no gap. False when there is none.
+func (c *Core) Resign() bool {
+	best, match := uint64(0), uint64(0)
+	c.raft.WithProgress(func(id uint64, kind raft.ProgressType, pr tracker.Progress) {
+		if id != c.o.ID && kind == raft.ProgressTypePeer && pr.RecentActive && pr.Match > match {
+			best, match = id, pr.Match
+		}
+	})
+	if !c.leading || best == 0 {
+		return false
+	}
+	c.ready = false // nothing is ordered any more
+	c.raft.TransferLeader(best)
+	return true
+}
+
+// Leading is true while raft takes this member for the leader.
+func (c *Core) Leading() bool { return c.leading }
 
 // pump orders or sends on what clients asked for.
 func (c *Core) pump() {
