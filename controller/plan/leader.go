@@ -61,6 +61,21 @@ func Settle(p *meta.Partition, live func(int32) bool, unclean bool) (s State, ch
 	return s, true
 }
 
+// Preferred makes the first replica of a partition its leader, if it is alive and in sync. changed is false when it leads already, or cannot.
+func Preferred(p *meta.Partition, live func(int32) bool) (s State, changed bool) {
+	s = State{Leader: p.Leader, LeaderEpoch: p.LeaderEpoch, ISR: p.ISR, Recovering: p.Recovering}
+	if len(p.Replicas) == 0 {
+		return s, false
+	}
+	first := p.Replicas[0]
+	if first == p.Leader || !live(first) || !slices.Contains(p.ISR, first) {
+		return s, false
+	}
+	s.Leader = first
+	s.LeaderEpoch++
+	return s, true
+}
+
 // successor is the first live replica in isr (clean), or the first live one.
 func successor(p *meta.Partition, isr []int32, live func(int32) bool) (id int32, clean bool) {
 	id = meta.NoLeader

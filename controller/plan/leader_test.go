@@ -107,3 +107,23 @@ func TestDeletion(t *testing.T) {
 		t.Fatalf("%v", got)
 	}
 }
+
+func TestPreferredLeadsOnlyWhenItMay(t *testing.T) {
+	for name, c := range map[string]struct {
+		leader  int32
+		isr     []int32
+		alive   []int32
+		changed bool
+	}{
+		"it may":         {2, []int32{1, 2}, []int32{1, 2}, true},
+		"it leads":       {1, []int32{1, 2}, []int32{1, 2}, false},
+		"it is dead":     {2, []int32{1, 2}, []int32{2}, false},
+		"it lags behind": {2, []int32{2}, []int32{1, 2}, false},
+	} {
+		p := &meta.Partition{Replicas: []int32{1, 2}, Leader: c.leader, LeaderEpoch: 3, ISR: c.isr}
+		s, changed := Preferred(p, func(id int32) bool { return slices.Contains(c.alive, id) })
+		if changed != c.changed || changed && (s.Leader != 1 || s.LeaderEpoch != 4 || !slices.Equal(s.ISR, c.isr)) {
+			t.Errorf("%s: %+v %v", name, s, changed)
+		}
+	}
+}

@@ -52,11 +52,10 @@ func (l *loop) load(ctx context.Context) error {
 	if err := l.repair(ctx, l.cur.TopicNames); err != nil || !l.active {
 		return err
 	}
-	_, err = l.store.fenced(ctx, client.DeleteOp(pathPreferred, client.AnyVersion))
-	if errors.Is(err, client.ErrNoNode) {
-		return nil
+	if err := l.refreshPreferred(ctx); err != nil {
+		return err
 	}
-	return err
+	return l.refreshReassign(ctx)
 }
 
 func (l *loop) refreshBrokers(ctx context.Context) error {
@@ -140,8 +139,7 @@ func (l *loop) readBrokerConfig(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	l.update(func(b *meta.Builder) { b.SetBrokerConfig(id, set) })
-	return nil
+	return l.setBrokerConfig(ctx, id, set)
 }
 
 // readConfig reads a config znode; one that cannot be read counts as empty, with a warning, since a bad byte there must

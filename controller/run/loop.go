@@ -41,6 +41,8 @@ type stale struct {
 	topics    bool // the list
 	deletions bool
 	changes   bool
+	preferred bool            // tools' requests for elections
+	reassign  bool            // and for other replicas
 	one       map[string]bool // topics whose znode changed
 }
 
@@ -199,6 +201,10 @@ func (l *loop) touched(ev client.Event) {
 		l.stale.deletions = true
 	case ev.Path == pathConfigChanges:
 		l.stale.changes = true
+	case ev.Path == pathPreferred:
+		l.stale.preferred = true
+	case ev.Path == pathReassign:
+		l.stale.reassign = true
 	case strings.HasPrefix(ev.Path, pathTopics+"/"):
 		name, _, _ := strings.Cut(ev.Path[len(pathTopics)+1:], "/")
 		if l.stale.one == nil {
@@ -238,7 +244,7 @@ func (l *loop) refresh(ctx context.Context) error {
 		run func(context.Context) error
 	}{
 		{&l.stale.brokers, l.refreshBrokers}, {&l.stale.changes, l.refreshChanges}, {&l.stale.topics, l.refreshTopics},
-		{&l.stale.deletions, l.refreshDeletions},
+		{&l.stale.deletions, l.refreshDeletions}, {&l.stale.preferred, l.refreshPreferred}, {&l.stale.reassign, l.refreshReassign},
 	}
 	for _, s := range steps {
 		if !*s.due {

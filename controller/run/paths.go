@@ -13,6 +13,7 @@ const (
 	pathFeature        = "/feature"
 	pathDeletions      = "/admin/delete_topics"
 	pathPreferred      = "/admin/preferred_replica_election"
+	pathReassign       = "/admin/reassign_partitions"
 	pathConfigChanges  = "/config/changes"
 	pathConfigTopics   = "/config/topics"
 	pathConfigBrokers  = "/config/brokers"

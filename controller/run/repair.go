@@ -71,7 +71,28 @@ func (l *loop) unclean(t *meta.Topic) bool {
 		v, err := strconv.ParseBool(s)
 		return err == nil && v
 	}
+	return l.uncleanDefault()
+}
+
+// uncleanDefault is unclean.leader.election.enable of this broker as it is now: set for it, set for all, or as it started.
+func (l *loop) uncleanDefault() bool {
+	for _, set := range []map[string]string{l.cur.BrokerConfigs[l.c.id], l.cur.DefaultBrokerConfig} {
+		if s, is := set["unclean.leader.election.enable"]; is {
+			v, err := strconv.ParseBool(s)
+			return err == nil && v
+		}
+	}
 	return l.o.UncleanElection
+}
+
+// setBrokerConfig puts dynamic settings of brokers into the current state. Partitions without a leader may get one by that.
+func (l *loop) setBrokerConfig(ctx context.Context, id *int32, set map[string]string) error {
+	before := l.uncleanDefault()
+	l.update(func(b *meta.Builder) { b.SetBrokerConfig(id, set) })
+	if l.uncleanDefault() == before || l.stale.all {
+		return nil
+	}
+	return l.repair(ctx, l.cur.TopicNames)
 }
 
 type place struct {
@@ -135,6 +156,13 @@ func (l *loop) beginState(ctx context.Context, at place) error {
 // settlePartitions writes what elections and dead brokers change. A state that somebody else wrote meanwhile is read
 // and judged again at the next turn.
 func (l *loop) settlePartitions(ctx context.Context, topics []*meta.Topic) error {
+	return l.movePartitions(ctx, topics, func(t *meta.Topic, p *meta.Partition) (plan.State, bool) {
+		return plan.Settle(p, l.live, l.unclean(t))
+	})
+}
+
+// movePartitions writes the states that decide changes.
+func (l *loop) movePartitions(ctx context.Context, topics []*meta.Topic, decide func(*meta.Topic, *meta.Partition) (plan.State, bool)) error {
 	type change struct {
 		place
 		next meta.Partition
@@ -145,7 +173,7 @@ func (l *loop) settlePartitions(ctx context.Context, topics []*meta.Topic) error
 			if t.Deleting || p.ZkVersion < 0 {
 				continue
 			}
-			s, changed := plan.Settle(p, l.live, l.unclean(t))
+			s, changed := decide(t, p)
 			if !changed {
 				continue
 			}

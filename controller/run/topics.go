@@ -168,6 +168,5 @@ func (l *loop) alterBrokerConfig(ctx context.Context, id *int32, set map[string]
 	if err := l.store.noteChange(ctx, "brokers/"+brokerEntry(id)); err != nil {
 		return err
 	}
-	l.update(func(b *meta.Builder) { b.SetBrokerConfig(id, set) })
-	return nil
+	return l.setBrokerConfig(ctx, id, set)
 }
