@@ -35,28 +35,30 @@ func (b *Broker) alterConfigs(r *Request) {
 		res := configResource{q.ResourceType, q.ResourceName}
 		rr := kmsg.NewAlterConfigsResponseResource()
 		rr.ResourceType, rr.ResourceName = q.ResourceType, q.ResourceName
-		err := errTwice(count[res])
-		if err == nil {
-			var changes []config.Change
-			if changes, err = replacing(q); err == nil {
-				err = b.alterResource(res, req.ValidateOnly, func(*config.Table, map[string]string) (map[string]string, error) {
-					return applied(changes), nil
-				})
-			}
-		}
-		if err != nil {
-			rr.ErrorCode, rr.ErrorMessage = int16(codeOf(err)), kmsg.StringPtr(messageOf(err))
-		}
+		changes, err := replacing(q)
+		rr.ErrorCode, rr.ErrorMessage = b.alterResource(res, count[res], req.ValidateOnly, err,
+			func(*config.Table, map[string]string) (map[string]string, error) { return applied(changes), nil })
 		resp.Resources = append(resp.Resources, rr)
 	}
 	r.Reply(resp)
 }
 
-func errTwice(count int) error {
-	if count > 1 {
-		return refusal(run.ErrInvalidRequest, "the request names this resource more than once")
+// nextConfig works out a resource's next set of overrides from the old one.
+type nextConfig func(table *config.Table, old map[string]string) (map[string]string, error)
+
+// alterResource carries out what one entry of either request asks for, unless what it says is wrong in itself, and tells how it ended.
+func (b *Broker) alterResource(res configResource, named int, validate bool, wrong error, next nextConfig) (code int16, message *string) {
+	err := wrong
+	if named > 1 {
+		err = refusal(run.ErrInvalidRequest, "the request names this resource more than once")
 	}
-	return nil
+	if err == nil {
+		err = b.changeResource(res, validate, next)
+	}
+	if err != nil {
+		return int16(codeOf(err)), kmsg.StringPtr(messageOf(err))
+	}
+	return 0, nil
 }
 
 func replacing(q *kmsg.AlterConfigsRequestResource) ([]config.Change, error) {
@@ -78,8 +80,8 @@ func applied(changes []config.Change) map[string]string {
 	return set
 }
 
-// alterResource works out a resource's next set of overrides, checks it and has the controller write it.
-func (b *Broker) alterResource(res configResource, validate bool, next func(table *config.Table, old map[string]string) (map[string]string, error)) error {
+// changeResource works out a resource's next set of overrides, checks it and has the controller write it.
+func (b *Broker) changeResource(res configResource, validate bool, next nextConfig) error {
 	switch res.kind {
 	case kmsg.ConfigResourceTypeTopic:
 		return b.alterTopic(res.name, validate, next)
@@ -89,7 +91,7 @@ func (b *Broker) alterResource(res configResource, validate bool, next func(tabl
 	return refusal(run.ErrInvalidRequest, "configurations of kind %d cannot be changed", int8(res.kind))
 }
 
-func (b *Broker) alterTopic(name string, validate bool, next func(*config.Table, map[string]string) (map[string]string, error)) error {
+func (b *Broker) alterTopic(name string, validate bool, next nextConfig) error {
 	t := b.route.Load().topics[name]
 	if t == nil {
 		return refusal(run.ErrUnknownTopic, "no topic is named %s", name)
@@ -108,7 +110,7 @@ func (b *Broker) alterTopic(name string, validate bool, next func(*config.Table,
 	return b.cluster.AlterTopicConfig(context.Background(), name, set)
 }
 
-func (b *Broker) alterBroker(name string, validate bool, next func(*config.Table, map[string]string) (map[string]string, error)) error {
+func (b *Broker) alterBroker(name string, validate bool, next nextConfig) error {
 	var id *int32
 	img := b.Image()
 	old := img.DefaultBrokerConfig

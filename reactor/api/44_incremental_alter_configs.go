@@ -25,18 +25,9 @@ func (b *Broker) incrementalAlterConfigs(r *Request) {
 		res := configResource{q.ResourceType, q.ResourceName}
 		rr := kmsg.NewIncrementalAlterConfigsResponseResource()
 		rr.ResourceType, rr.ResourceName = q.ResourceType, q.ResourceName
-		err := errTwice(count[res])
-		if err == nil {
-			var changes []config.Change
-			if changes, err = incremental(q); err == nil {
-				err = b.alterResource(res, req.ValidateOnly, func(t *config.Table, old map[string]string) (map[string]string, error) {
-					return t.Apply(old, changes)
-				})
-			}
-		}
-		if err != nil {
-			rr.ErrorCode, rr.ErrorMessage = int16(codeOf(err)), kmsg.StringPtr(messageOf(err))
-		}
+		changes, err := incremental(q)
+		rr.ErrorCode, rr.ErrorMessage = b.alterResource(res, count[res], req.ValidateOnly, err,
+			func(t *config.Table, old map[string]string) (map[string]string, error) { return t.Apply(old, changes) })
 		resp.Resources = append(resp.Resources, rr)
 	}
 	r.Reply(resp)

@@ -100,9 +100,12 @@ func (s *Session) dropUsage() {
 
 // mute stops reading from a connection whose client has used more than it may. What was read from it already waits too.
 func (s *Session) mute(ms int64) {
+	if ms <= 0 || s.closed {
+		return
+	}
 	u := &s.usage
 	now := s.local.shard.Now()
-	if ms <= 0 || s.closed || now+ms*1e6 <= u.mutedNs {
+	if now+ms*1e6 <= u.mutedNs {
 		return
 	}
 	if u.mutedNs == 0 {
