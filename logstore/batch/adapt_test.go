@@ -120,7 +120,7 @@ func TestAdaptInnerOffsets(t *testing.T) {
 		for i := range int64(3) {
 			set = appendMessage(set, 1, first+i, 100+i, 0, []byte("k"), fmt.Appendf(nil, "v%d", i))
 		}
-		b, err := appendWrapper(nil, 1, Snappy, set, own, ts, 0)
+		b, err := appendWrapper(nil, nil, 1, Snappy, set, own, ts, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package batch
 
 import (
 	"encoding/binary"
+	"math/bits"
 )
 
 // Builder makes one batch of format 2. Set the fields, Add records, Bytes; Reset to begin again with the same memory.
@@ -20,8 +21,10 @@ type Builder struct {
 	// LastDelta is the last offset delta of a batch whose last records are gone; it counts when it is above that of the last record.
 	LastDelta int32
 
+	// Codecs lends compressors; nil makes new ones.
+	Codecs *Codecs
+
 	records []byte
-	body    []byte
 	first   int64
 	max     int64
 	newest  int32 // offset delta of the first record that has the largest timestamp
@@ -54,7 +57,11 @@ func (bd *Builder) Add(ts int64, key, value []byte, headers ...RecordHeader) {
 
 // AddAt is Add with the record's offset delta, which must grow: compaction leaves gaps.
 func (bd *Builder) AddAt(delta int32, ts int64, key, value []byte, headers ...RecordHeader) {
-	b := bd.head(delta, ts, key, value)
+	size := varintLen(int64(len(headers)))
+	for i := range headers {
+		size += varintLen(int64(len(headers[i].Key))) + len(headers[i].Key) + fieldLen(headers[i].Value)
+	}
+	b := bd.head(delta, ts, key, value, size)
 	b = binary.AppendVarint(b, int64(len(headers)))
 	for _, h := range headers {
 		b = binary.AppendVarint(b, int64(len(h.Key)))
@@ -67,13 +74,13 @@ func (bd *Builder) AddAt(delta int32, ts int64, key, value []byte, headers ...Re
 // Copy adds a record of another batch as it is, at its own offset.
 func (bd *Builder) Copy(r *Record) {
 	delta := int32(r.Offset - bd.BaseOffset)
-	b := bd.head(delta, r.Timestamp, r.Key, r.Value)
+	b := bd.head(delta, r.Timestamp, r.Key, r.Value, varintLen(int64(r.NHeaders))+len(r.Headers))
 	b = binary.AppendVarint(b, int64(r.NHeaders))
 	bd.take(append(b, r.Headers...), delta)
 }
 
-// head begins a record's body.
-func (bd *Builder) head(delta int32, ts int64, key, value []byte) []byte {
+// head begins a record; size is that of its headers.
+func (bd *Builder) head(delta int32, ts int64, key, value []byte, size int) []byte {
 	if bd.count == 0 {
 		bd.first, bd.max, bd.newest = ts, ts, delta
 		if bd.DeleteHorizon > 0 {
@@ -83,7 +90,9 @@ func (bd *Builder) head(delta int32, ts int64, key, value []byte) []byte {
 	if ts > bd.max {
 		bd.max, bd.newest = ts, delta
 	}
-	b := append(bd.body[:0], 0)
+	size += 1 + varintLen(ts-bd.first) + varintLen(int64(delta)) + fieldLen(key) + fieldLen(value)
+	b := binary.AppendVarint(bd.records, int64(size))
+	b = append(b, 0)
 	b = binary.AppendVarint(b, ts-bd.first)
 	b = binary.AppendVarint(b, int64(delta))
 	b = appendField(b, key)
@@ -92,11 +101,19 @@ func (bd *Builder) head(delta int32, ts int64, key, value []byte) []byte {
 
 // take ends a record.
 func (bd *Builder) take(b []byte, delta int32) {
-	bd.body = b
-	bd.records = binary.AppendVarint(bd.records, int64(len(b)))
-	bd.records = append(bd.records, b...)
+	bd.records = b
 	bd.count++
 	bd.last = delta
+}
+
+// varintLen is how many bytes a zigzag varint takes.
+func varintLen(v int64) int { return (bits.Len64(uint64(v)<<1^uint64(v>>63)|1) + 6) / 7 }
+
+func fieldLen(v []byte) int {
+	if v == nil {
+		return 1
+	}
+	return varintLen(int64(len(v))) + len(v)
 }
 
 func appendField(b, v []byte) []byte {
@@ -110,8 +127,9 @@ func appendField(b, v []byte) []byte {
 // Append writes the batch behind dst.
 func (bd *Builder) Append(dst []byte) ([]byte, error) {
 	at := len(dst)
-	dst = append(dst, make([]byte, HeaderSize)...)
-	dst, err := Compress(dst, bd.Codec, bd.records)
+	var room [HeaderSize]byte
+	dst = append(dst, room[:]...)
+	dst, err := bd.Codecs.Compress(dst, bd.Codec, bd.records)
 	if err != nil {
 		return dst[:at], err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/klauspost/compress/gzip"
@@ -53,7 +54,23 @@ const (
 )
 
 // Codecs holds decoders and buffers for reuse. Any thread may use it.
-type Codecs struct{ pool sync.Pool }
+type Codecs struct{ pool, packers, builders sync.Pool }
+
+// builder lends an empty builder; it goes back with put.
+func (c *Codecs) builder(codec Codec) *Builder {
+	bd, ok := c.builders.Get().(*Builder)
+	if !ok {
+		bd = NewBuilder(codec)
+	}
+	*bd = Builder{Codec: codec, LeaderEpoch: NoEpoch, ProducerID: NoProducerID, ProducerEpoch: -1, BaseSequence: NoSequence, Codecs: c, records: bd.records[:0]}
+	return bd
+}
+
+func (c *Codecs) putBuilder(bd *Builder) {
+	if cap(bd.records) <= keptBuffer {
+		c.builders.Put(bd)
+	}
+}
 
 // NewCodecs returns an empty set.
 func NewCodecs() *Codecs { return &Codecs{} }
@@ -268,29 +285,28 @@ func (s *scratch) unsnapBlock(b []byte, most int64) error {
 
 // Compress appends the compressed form of b to dst, framed as Kafka's clients frame it.
 func Compress(dst []byte, codec Codec, b []byte) ([]byte, error) {
-	out := bytes.NewBuffer(dst)
-	var w io.WriteCloser
-	switch codec {
-	case None:
+	return (*Codecs)(nil).Compress(dst, codec, b)
+}
+
+// Compress is the package's Compress with compressors that are kept for the next call.
+func (c *Codecs) Compress(dst []byte, codec Codec, b []byte) ([]byte, error) {
+	switch {
+	case codec == None:
 		return append(dst, b...), nil
-	case Gzip:
-		w = gzip.NewWriter(out)
-	case LZ4:
-		z := lz4.NewWriter(out)
-		if err := z.Apply(lz4.BlockSizeOption(lz4.Block64Kb), lz4.ChecksumOption(false)); err != nil {
-			return dst, err
-		}
-		w = z
-	case Zstd:
-		z, err := zstd.NewWriter(out, zstd.WithEncoderConcurrency(1))
-		if err != nil {
-			return dst, err
-		}
-		w = z
-	case Snappy:
+	case codec == Snappy:
 		return compressXerial(dst, b), nil
-	default:
+	case codec > Zstd:
 		return dst, ErrCodec
+	}
+	p := &packer{}
+	if c != nil {
+		if kept, ok := c.packers.Get().(*packer); ok {
+			p = kept
+		}
+	}
+	w, err := p.writer(codec, bytes.NewBuffer(dst))
+	if err != nil {
+		return dst, err
 	}
 	if _, err := w.Write(b); err != nil {
 		return dst, err
@@ -298,7 +314,48 @@ func Compress(dst []byte, codec Codec, b []byte) ([]byte, error) {
 	if err := w.Close(); err != nil {
 		return dst, err
 	}
-	return out.Bytes(), nil
+	out := p.out.Bytes()
+	if p.out = nil; c != nil {
+		c.packers.Put(p)
+	}
+	return out, nil
+}
+
+// packer is one thread's compressors.
+type packer struct {
+	out  *bytes.Buffer
+	gzip *gzip.Writer
+	lz4  *lz4.Writer
+	zstd *zstd.Encoder
+}
+
+// writer makes a compressor write to out.
+func (p *packer) writer(codec Codec, out *bytes.Buffer) (io.WriteCloser, error) {
+	p.out = out
+	switch codec {
+	case Gzip:
+		if p.gzip == nil {
+			p.gzip = gzip.NewWriter(out)
+		} else {
+			p.gzip.Reset(out)
+		}
+		return p.gzip, nil
+	case LZ4:
+		if p.lz4 == nil {
+			p.lz4 = lz4.NewWriter(out)
+			return p.lz4, p.lz4.Apply(lz4.BlockSizeOption(lz4.Block64Kb), lz4.ChecksumOption(false))
+		}
+		p.lz4.Reset(out)
+		return p.lz4, nil
+	default:
+		if p.zstd == nil {
+			z, err := zstd.NewWriter(out, zstd.WithEncoderConcurrency(1))
+			p.zstd = z
+			return z, err
+		}
+		p.zstd.Reset(out)
+		return p.zstd, nil
+	}
 }
 
 // xerialBlock is the block size of the Java clients.
@@ -308,10 +365,11 @@ func compressXerial(dst, b []byte) []byte {
 	dst = append(dst, xerialMagic...)
 	dst = append(dst, 0, 0, 0, 1, 0, 0, 0, 1)
 	for len(b) > 0 {
-		n := min(len(b), xerialBlock)
-		block := snappy.Encode(nil, b[:n])
-		dst = binary.BigEndian.AppendUint32(dst, uint32(len(block)))
-		dst = append(dst, block...)
+		n, at := min(len(b), xerialBlock), len(dst)+4
+		dst = slices.Grow(dst, 4+snappy.MaxEncodedLen(n))
+		block := snappy.Encode(dst[at:cap(dst)], b[:n])
+		binary.BigEndian.PutUint32(dst[at-4:at], uint32(len(block)))
+		dst = dst[:at+len(block)]
 		b = b[n:]
 	}
 	return dst

@@ -43,9 +43,11 @@ func (it *Iterator) downBatch(dst, b []byte, magic int8, from int64) ([]byte, er
 	if codec > LZ4 {
 		return dst, ErrCodec
 	}
-	var set []byte
+	set := it.set[:0]
 	if codec == None {
 		set = dst
+	} else {
+		defer func() { it.keep(set) }()
 	}
 	base, last, newest, n := int64(-1), int64(-1), NoTimestamp, 0
 	err = it.Each(b, func(r Record) bool {
@@ -69,7 +71,14 @@ func (it *Iterator) downBatch(dst, b []byte, magic int8, from int64) ([]byte, er
 	if codec == None {
 		return set, nil
 	}
-	return appendWrapper(dst, magic, codec, set, last, newest, e.Attributes&attrLogAppendTime)
+	return appendWrapper(dst, it.Codecs, magic, codec, set, last, newest, e.Attributes&attrLogAppendTime)
+}
+
+// keep keeps memory for the messages of a wrapper.
+func (it *Iterator) keep(set []byte) {
+	if cap(set) <= keptBuffer {
+		it.set = set
+	}
 }
 
 // appendMessage writes one message of format 0 or 1.
@@ -144,5 +153,5 @@ func (it *Iterator) FilterLegacy(b []byte, keep func(*Record) bool) ([]byte, err
 	if all {
 		return b, nil
 	}
-	return appendWrapper(nil, e.Magic, e.Codec(), set, last, newest, e.Attributes&attrLogAppendTime)
+	return appendWrapper(nil, it.Codecs, e.Magic, e.Codec(), set, last, newest, e.Attributes&attrLogAppendTime)
 }

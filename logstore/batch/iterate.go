@@ -60,6 +60,8 @@ func (r *Record) CoordinatorEpoch() int32 {
 type Iterator struct {
 	Codecs          *Codecs
 	MaxDecompressed int64
+
+	set []byte // memory of the messages that go into a wrapper
 }
 
 // Iterate calls fn for every record of a set of whole batches of any format, in order, until fn returns false.
