@@ -133,10 +133,7 @@ func (k *call) setQuota() error {
 		}
 		return "-1"
 	}
-	limits := "count=" + pick("n") + ",bytes=" + pick("b")
-	if k.has("N") || k.has("B") {
-		limits += "=;byteHardLimit=" + pick("B") + ";countHardLimit=" + pick("N")
-	}
+	limits := "count=" + pick("n") + ",bytes=" + pick("b") + "=;byteHardLimit=" + pick("B") + ";countHardLimit=" + pick("N")
 	at := quotaRoot
 	for _, part := range strings.Split(path[1:], "/") {
 		at += "/" + part

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 	"strings"
 
@@ -35,29 +36,17 @@ func RunInput(ctx context.Context, args []string, in io.Reader, out io.Writer) e
 	if err != nil {
 		return err
 	}
-	defer c.close()
 	if len(rest) > 1 {
+		defer c.close()
 		return errors.Join(exec(ctx, c, o, rest[1:]), o.err)
 	}
+	p := &prompted{ctx: ctx, c: c, o: o}
+	defer p.close()
 	lines := bufio.NewScanner(in)
 	for lines.Scan() && o.err == nil {
-		words, err := split(lines.Text())
-		if err == nil && len(words) == 0 {
-			continue
+		if !p.line(lines.Text()) {
+			return o.err
 		}
-		if err == nil && (words[0] == "quit" || words[0] == "close") {
-			return nil
-		}
-		if err == nil {
-			err = exec(ctx, c, o, words)
-		}
-		if err != nil {
-			o.line("%v", err)
-		}
-		for _, ev := range c.events {
-			o.event(ev)
-		}
-		c.events = nil
 	}
 	return errors.Join(lines.Err(), o.err)
 }
@@ -65,7 +54,7 @@ func RunInput(ctx context.Context, args []string, in io.Reader, out io.Writer) e
 func exec(ctx context.Context, c *conn, o *printer, words []string) error {
 	all := verbs()
 	if words[0] == "help" {
-		names := make([]string, 0, len(all))
+		names := []string{"close", "connect host:port", "history", "printwatches on|off", "quit", "redo cmdno"}
 		for _, v := range all {
 			names = append(names, v.usage)
 		}
@@ -78,22 +67,7 @@ func exec(ctx context.Context, c *conn, o *printer, words []string) error {
 		return fmt.Errorf("%w: unknown command %q, try help", ErrUsage, words[0])
 	}
 	k := &call{ctx: ctx, c: c, o: o, flags: map[string]string{}}
-	for i := 1; i < len(words); i++ {
-		w := words[i]
-		if len(w) != 2 || w[0] != '-' {
-			k.args = append(k.args, w)
-			continue
-		}
-		name, value := w[1:], ""
-		if strings.Contains(v.valued, name) {
-			if i++; i == len(words) {
-				return fmt.Errorf("%w: %s", ErrUsage, v.usage)
-			}
-			value = words[i]
-		}
-		k.flags[name] = value
-	}
-	if len(k.args) < v.least {
+	if !k.parse(&v, words[1:]) {
 		return fmt.Errorf("%w: %s", ErrUsage, v.usage)
 	}
 	err := v.run(k)
@@ -103,9 +77,41 @@ func exec(ctx context.Context, c *conn, o *printer, words []string) error {
 		if len(k.args) > 0 {
 			subject = k.args[0]
 		}
-		return fmt.Errorf("%s: %w", explain(code, subject), err)
+		return said{explain(code, subject), err}
 	}
 	return err
+}
+
+// said is an error with zkCli's sentence for it.
+type said struct {
+	text string
+	err  error
+}
+
+// Error implements error.
+func (s said) Error() string { return s.text + ": " + s.err.Error() }
+
+// Unwrap implements errors.
+func (s said) Unwrap() error { return s.err }
+
+// parse tells flags from arguments; false when the verb cannot be run with them.
+func (k *call) parse(v *verb, words []string) bool {
+	for i := 0; i < len(words); i++ {
+		name, dash := strings.CutPrefix(words[i], "-")
+		valued := len(name) == 1 && strings.Contains(v.valued, name) || len(name) > 1 && slices.Contains(v.long, name)
+		switch {
+		case !dash || !valued && len(name) != 1:
+			k.args = append(k.args, words[i])
+		case !valued:
+			k.flags[name] = ""
+		case i+1 == len(words):
+			return false
+		default:
+			i++
+			k.flags[name] = words[i]
+		}
+	}
+	return len(k.args) >= v.least
 }
 
 // explain is zkCli's sentence for an error.
@@ -130,7 +136,9 @@ func explain(code jute.Code, path string) string {
 	case jute.AuthFailed:
 		return "Authentication failed"
 	case jute.NoWatcher:
-		return "No such watcher on " + path
+		return "KeeperErrorCode = No such watcher for " + path
+	case jute.ReconfigDisabled:
+		return "KeeperErrorCode = Reconfig is disabled"
 	case jute.SessionExpired:
 		return "The session has expired"
 	}

@@ -50,7 +50,7 @@ func TestRunPrintsAsZkCli(t *testing.T) {
 		{"set /sh/a five", "Insufficient permission : /sh/a"},
 		{"getAllChildrenNumber /sh", "3\n"},
 		{"setquota -n 5 /sh", ""},
-		{"listquota /sh", "Output quota for /sh count=5,bytes=-1\nOutput stat for /sh count=4,bytes=8\n"},
+		{"listquota /sh", "Output quota for /sh count=5,bytes=-1=;byteHardLimit=-1;countHardLimit=-1\nOutput stat for /sh count=4,bytes=8\n"},
 		{"delquota /sh", ""},
 		{"whoami", "Auth scheme: User\nip: 127.0.0.1\n"},
 		{"delete /sh", "Node not empty: /sh"},
@@ -110,5 +110,21 @@ func TestRunNamesAnUnreachableServer(t *testing.T) {
 	err := Run(context.Background(), []string{"127.0.0.1:1", "ls", "/"}, &strings.Builder{})
 	if !errors.Is(err, ErrConnect) || !strings.Contains(err.Error(), "127.0.0.1:1") {
 		t.Fatalf("error %v", err)
+	}
+}
+
+// Commands about the shell itself, typed one after the other.
+func TestRunInputKeepsAHistory(t *testing.T) {
+	addr := target(t)
+	var out strings.Builder
+	in := "create /h x\nget /h\nredo 1\nset /h aGk= -b\nget -b /h\nprintwatches off\nget -w /h\nset /h z\nhistory\nclose\nget /h\nconnect " + addr + "\nget /h\nredo 99\ndeleteall /h\nquit\nget /h\n"
+	if err := RunInput(context.Background(), []string{addr}, strings.NewReader(in), &out); err != nil {
+		t.Fatal(err)
+	}
+	want := "Created /h\nx\nx\naGk=\nprintwatches is off\nhi\n" +
+		"0 - create /h x\n1 - get /h\n2 - get /h\n3 - set /h aGk= -b\n4 - get -b /h\n5 - printwatches off\n6 - get -w /h\n7 - set /h z\n8 - history\n" +
+		"Not connected\nz\nCommand index out of range\n"
+	if out.String() != want {
+		t.Fatalf("printed\n%s\nwant\n%s", out.String(), want)
 	}
 }

@@ -2,6 +2,8 @@ package shell
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"sort"
@@ -29,36 +31,37 @@ type verb struct {
 	valued string // letters of flags with a value
 	least  int    // arguments at least
 	run    func(k *call) error
+	long   []string // flags of several letters, all with a value
 }
 
 // verbs are ZooKeeper's own, and watch, which stays and prints what happens.
 func verbs() map[string]verb {
 	return map[string]verb{
-		"ls":                   {"ls [-s] [-w] [-R] path", "", 1, (*call).ls},
-		"get":                  {"get [-s] [-w] path", "", 1, (*call).get},
-		"stat":                 {"stat [-w] path", "", 1, (*call).stat},
-		"exists":               {"exists [-w] path", "", 1, (*call).stat},
-		"create":               {"create [-s] [-e] [-c] [-t ttl] path [data] [acl]", "t", 1, (*call).create},
-		"set":                  {"set [-s] [-v version] path data", "v", 2, (*call).set},
-		"delete":               {"delete [-v version] path", "v", 1, (*call).remove},
-		"deleteall":            {"deleteall path", "b", 1, (*call).removeAll},
-		"rmr":                  {"rmr path", "", 1, (*call).removeAll},
-		"sync":                 {"sync path", "", 1, (*call).sync},
-		"getAcl":               {"getAcl [-s] path", "", 1, (*call).getACL},
-		"setAcl":               {"setAcl [-s] [-v version] [-R] path acl", "v", 2, (*call).setACL},
-		"addauth":              {"addauth scheme auth", "", 1, (*call).addAuth},
-		"getEphemerals":        {"getEphemerals [path]", "", 0, (*call).getEphemerals},
-		"getAllChildrenNumber": {"getAllChildrenNumber path", "", 1, (*call).countAll},
-		"whoami":               {"whoami", "", 0, (*call).whoAmI},
-		"config":               {"config [-s]", "", 0, (*call).config},
-		"version":              {"version", "", 0, (*call).version},
-		"listquota":            {"listquota path", "", 1, (*call).listQuota},
-		"setquota":             {"setquota [-n count] [-b bytes] [-N count] [-B bytes] path", "nbNB", 1, (*call).setQuota},
-		"delquota":             {"delquota [-n] [-b] [-N] [-B] path", "", 1, (*call).delQuota},
-		"watch":                {"watch [-R] path   (prints events until interrupted)", "", 1, (*call).watch},
-		"addWatch":             {"addWatch [-m PERSISTENT|PERSISTENT_RECURSIVE] path", "m", 1, (*call).addWatch},
-		"removewatches":        {"removewatches path", "", 1, (*call).removeWatches},
-		"reconfig":             {"reconfig [-add servers] [-remove ids] [-members list]", "", 0, (*call).reconfig},
+		"ls":                   {"ls [-s] [-w] [-R] path", "", 1, (*call).ls, nil},
+		"get":                  {"get [-s] [-w] [-b] [-x] path", "", 1, (*call).get, nil},
+		"stat":                 {"stat [-w] path", "", 1, (*call).stat, nil},
+		"exists":               {"exists [-w] path", "", 1, (*call).stat, nil},
+		"create":               {"create [-s] [-e] [-c] [-t ttl] path [data] [acl]", "t", 1, (*call).create, nil},
+		"set":                  {"set [-s] [-b] [-v version] path data", "v", 2, (*call).set, nil},
+		"delete":               {"delete [-v version] path", "v", 1, (*call).remove, nil},
+		"deleteall":            {"deleteall path", "b", 1, (*call).removeAll, nil},
+		"rmr":                  {"rmr path", "", 1, (*call).removeAll, nil},
+		"sync":                 {"sync path", "", 1, (*call).sync, nil},
+		"getAcl":               {"getAcl [-s] path", "", 1, (*call).getACL, nil},
+		"setAcl":               {"setAcl [-s] [-v version] [-R] path acl", "v", 2, (*call).setACL, nil},
+		"addauth":              {"addauth scheme auth", "", 1, (*call).addAuth, nil},
+		"getEphemerals":        {"getEphemerals [path]", "", 0, (*call).getEphemerals, nil},
+		"getAllChildrenNumber": {"getAllChildrenNumber path", "", 1, (*call).countAll, nil},
+		"whoami":               {"whoami", "", 0, (*call).whoAmI, nil},
+		"config":               {"config [-c] [-w] [-s]", "", 0, (*call).config, nil},
+		"version":              {"version", "", 0, (*call).version, nil},
+		"listquota":            {"listquota path", "", 1, (*call).listQuota, nil},
+		"setquota":             {"setquota [-n count] [-b bytes] [-N count] [-B bytes] path", "nbNB", 1, (*call).setQuota, nil},
+		"delquota":             {"delquota [-n] [-b] [-N] [-B] path", "", 1, (*call).delQuota, nil},
+		"watch":                {"watch [-R] path   (prints events until interrupted)", "", 1, (*call).watch, nil},
+		"addWatch":             {"addWatch [-m PERSISTENT|PERSISTENT_RECURSIVE] path", "m", 1, (*call).addWatch, nil},
+		"removewatches":        {"removewatches path [-c|-d|-a]", "", 1, (*call).removeWatches, nil},
+		"reconfig":             {"reconfig [-s] [-v version] [-file path | -members list] | [-add servers] [-remove ids]", "v", 0, (*call).reconfig, []string{"add", "remove", "members", "file"}},
 	}
 }
 
@@ -157,6 +160,12 @@ func (k *call) get() error {
 	}
 	data := r.Buffer()
 	st := r.Stat()
+	switch {
+	case k.has("b"):
+		data = []byte(base64.StdEncoding.EncodeToString(data))
+	case k.has("x"):
+		data = []byte(strings.TrimSuffix(hex.Dump(data), "\n"))
+	}
 	k.o.data(data, k.statIf(&st))
 	return r.Err()
 }
@@ -220,7 +229,13 @@ func (k *call) set() error {
 	if err != nil {
 		return err
 	}
-	r, err := k.onPath(jute.OpSetData, func(b []byte) []byte { return jute.AppendInt(jute.AppendBuffer(b, []byte(k.args[1])), v) })
+	data := []byte(k.args[1])
+	if k.has("b") {
+		if data, err = base64.StdEncoding.DecodeString(k.args[1]); err != nil {
+			return err
+		}
+	}
+	r, err := k.onPath(jute.OpSetData, func(b []byte) []byte { return jute.AppendInt(jute.AppendBuffer(b, data), v) })
 	if err != nil {
 		return err
 	}
@@ -315,21 +330,77 @@ func (k *call) whoAmI() error {
 }
 
 func (k *call) config() error {
-	r, err := k.c.call(jute.OpGetData, jute.AppendBool(jute.AppendText(nil, "/zookeeper/config"), false))
+	r, err := k.c.call(jute.OpGetData, k.watched(jute.AppendText(nil, "/zookeeper/config")))
 	if err != nil {
 		return err
 	}
 	data := r.Buffer()
+	if k.has("c") {
+		data = clientView(data)
+	}
 	st := r.Stat()
 	k.o.data(data, k.statIf(&st))
 	return r.Err()
 }
 
+// clientView is what a client needs of a configuration: its version and where clients connect.
+func clientView(config []byte) []byte {
+	var addrs []string
+	version := "0"
+	for _, line := range strings.Split(string(config), "\n") {
+		if v, ok := strings.CutPrefix(line, "version="); ok {
+			version = v
+		} else if _, client, ok := strings.Cut(line, ";"); ok {
+			addrs = append(addrs, client)
+		}
+	}
+	return []byte(version + " " + strings.Join(addrs, ","))
+}
+
+// reconfig changes the members of an ensemble and prints the configuration that follows.
 func (k *call) reconfig() error {
-	return errors.New("reconfig: the server stands alone")
+	members, err := k.members()
+	if err != nil {
+		return err
+	}
+	from := int64(-1)
+	if v, ok := k.flags["v"]; ok {
+		if from, err = strconv.ParseInt(v, 16, 64); err != nil {
+			return err
+		}
+	}
+	b := nullable(nullable(nullable(nil, k.flags["add"]), k.flags["remove"]), members)
+	r, err := k.c.call(jute.OpReconfig, jute.AppendLong(b, from))
+	if err != nil {
+		return err
+	}
+	data := r.Buffer()
+	st := r.Stat()
+	k.o.note("Committed new configuration:")
+	k.o.data(data, k.statIf(&st))
+	return r.Err()
+}
+
+// members is the whole list, of the command or of a file with lines server.N=….
+func (k *call) members() (string, error) {
+	if _, ok := k.flags["file"]; ok {
+		return "", fmt.Errorf("%w: -file is not read here; give the lines to -members, with commas between", ErrUsage)
+	}
+	m := k.flags["members"]
+	if m == "" && k.flags["add"] == "" && k.flags["remove"] == "" {
+		return "", fmt.Errorf("%w: %s", ErrUsage, verbs()["reconfig"].usage)
+	}
+	return m, nil
+}
+
+func nullable(b []byte, s string) []byte {
+	if s == "" {
+		return jute.AppendInt(b, -1)
+	}
+	return jute.AppendText(b, s)
 }
 
 func (k *call) version() error {
-	k.o.note("ZooKeeper CLI version: 3.9 (pelton)")
+	k.o.note("ZooKeeper CLI version: 3.9.5-pelton")
 	return nil
 }

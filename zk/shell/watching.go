@@ -26,7 +26,14 @@ func (k *call) addWatch() error {
 }
 
 func (k *call) removeWatches() error {
-	_, err := k.onPath(jute.OpRemoveWatches, func(b []byte) []byte { return jute.AppendInt(b, 3) })
+	kind := int32(3)
+	switch {
+	case k.has("c"):
+		kind = 1
+	case k.has("d"):
+		kind = 2
+	}
+	_, err := k.onPath(jute.OpRemoveWatches, func(b []byte) []byte { return jute.AppendInt(b, kind) })
 	return err
 }
 

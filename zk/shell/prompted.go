@@ -1,0 +1,131 @@
+package shell
+
+import (
+	"context"
+	"errors"
+	"strconv"
+)
+
+// prompted is a shell that reads commands: a session, and what was typed so far.
+type prompted struct {
+	ctx     context.Context
+	c       *conn // nil after close, until connect
+	o       *printer
+	history []string
+	quiet   bool // printwatches off
+}
+
+// historyKept is how many lines history shows.
+const historyKept = 11
+
+var errNotConnected = errors.New("Not connected")
+
+// line carries one line out; false ends the shell.
+func (p *prompted) line(text string) bool {
+	words, err := split(text)
+	if err == nil && len(words) == 0 {
+		return true
+	}
+	if err == nil && words[0] == "redo" {
+		if text, err = p.again(words); err == nil {
+			words, err = split(text)
+		}
+	}
+	p.history = append(p.history, text)
+	if err == nil {
+		if words[0] == "quit" {
+			return false
+		}
+		err = p.run(words)
+	}
+	if err != nil {
+		p.o.line("%s", sentence(err))
+	}
+	p.events()
+	return true
+}
+
+// sentence is what zkCli prints of an error: without the number behind it.
+func sentence(err error) string {
+	var s said
+	if errors.As(err, &s) {
+		return s.text
+	}
+	return err.Error()
+}
+
+func (p *prompted) again(words []string) (string, error) {
+	if len(words) < 2 {
+		return "", errors.Join(ErrUsage, errors.New("redo cmdno"))
+	}
+	n, err := strconv.Atoi(words[1])
+	if err != nil || n < 0 || n >= len(p.history) {
+		return "", errors.New("Command index out of range")
+	}
+	return p.history[n], nil
+}
+
+// run is exec, and the commands that are about the shell itself.
+func (p *prompted) run(words []string) error {
+	switch words[0] {
+	case "history":
+		for i := max(0, len(p.history)-historyKept); i < len(p.history); i++ {
+			p.o.line("%d - %s", i, p.history[i])
+		}
+		return nil
+	case "printwatches":
+		if len(words) > 1 {
+			p.quiet = words[1] != "on"
+		}
+		p.o.line("printwatches is %s", map[bool]string{true: "off", false: "on"}[p.quiet])
+		return nil
+	case "close":
+		p.close()
+		return nil
+	case "connect":
+		return p.connect(words[1:])
+	}
+	if p.c == nil {
+		return errNotConnected
+	}
+	return exec(p.ctx, p.c, p.o, words)
+}
+
+// connect ends the session and opens another, on the same server when none is named.
+func (p *prompted) connect(words []string) error {
+	where := ""
+	if p.c != nil {
+		where = p.c.server + p.c.chroot
+	}
+	if len(words) > 0 {
+		where = words[0]
+	}
+	if where == "" {
+		return errors.Join(ErrUsage, errors.New("connect host:port"))
+	}
+	p.close()
+	c, err := dial(p.ctx, where)
+	if err == nil {
+		p.c = c
+	}
+	return err
+}
+
+func (p *prompted) events() {
+	if p.c == nil {
+		return
+	}
+	for _, ev := range p.c.events {
+		if !p.quiet {
+			p.o.event(ev)
+		}
+	}
+	p.c.events = nil
+}
+
+func (p *prompted) close() {
+	if p.c != nil {
+		p.c.close()
+		p.c = nil
+	}
+}
