@@ -356,6 +356,8 @@ func (l *Log) written(seg *Segment, a *Append, pos int64) {
 		seg.note(at, int(b.Bytes), b.BaseOffset, last, b.MaxTimestamp, l.opt.IndexInterval)
 		if b.LeaderEpoch > l.epochs.latest() && b.Magic == 2 {
 			l.assignEpoch(b.LeaderEpoch, b.BaseOffset)
+		} else {
+			l.epochBegan(b.BaseOffset)
 		}
 		if b.ProducerID >= 0 {
 			l.producerWrote(seg, a, b)

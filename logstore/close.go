@@ -3,6 +3,7 @@ package logstore
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"syscall"
 )
@@ -198,9 +199,35 @@ func (m *Manager) wholeDir(d *Dir) bool {
 	return true
 }
 
+// dropRoll takes back a roll whose files were made but that never became part of the log: its indexes have their full size, which Kafka
+// takes for entries behind the marker of a clean stop.
+func (l *Log) dropRoll() error {
+	w := l.work.roll
+	if w == nil || w.seg == nil {
+		return nil
+	}
+	l.work.roll = nil
+	w.seg.close()
+	gone := false
+	for _, suffix := range []string{sufLog, sufIndex, sufTime} {
+		err := l.fs.Remove(w.seg.stem + suffix)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		gone = gone || err == nil
+	}
+	if !gone {
+		return nil
+	}
+	return l.fs.SyncDir(l.path)
+}
+
 // closeClean leaves the files as Kafka leaves them. A log that is as it was found needs nothing.
 func (l *Log) closeClean() error {
 	l.closed = true
+	if err := l.dropRoll(); err != nil {
+		return err
+	}
 	if !l.dirty && l.end == l.opened && !l.epochs.dirty && len(l.work.slow) == 0 && len(l.work.settles) == 0 && !l.work.slowOut {
 		return nil
 	}

@@ -77,8 +77,25 @@ func (c *epochCache) endOf(epoch int32, end int64) (int32, int64) {
 	return c.list[i-1].Epoch, c.list[i].Start
 }
 
-// AssignEpoch notes that epoch begins at startOffset, as a new leader does before its first record.
-func (l *Log) AssignEpoch(epoch int32, startOffset int64) { l.assignEpoch(epoch, startOffset) }
+// AssignEpoch notes that epoch begins at startOffset, as a new leader does before its first record. An epoch without a record is not saved: a
+// start would drop it, and thousands of logs get a new one at every start.
+func (l *Log) AssignEpoch(epoch int32, startOffset int64) {
+	if startOffset < l.end {
+		l.assignEpoch(epoch, startOffset)
+		return
+	}
+	before := l.epochs.dirty
+	l.epochs.assign(epoch, startOffset)
+	l.epochs.dirty = before
+}
+
+// epochBegan saves the epochs when the batch at base is the first of the latest one.
+func (l *Log) epochBegan(base int64) {
+	if n := len(l.epochs.list); n > 0 && l.epochs.list[n-1].Start == base {
+		l.epochs.dirty = true
+		l.work.saveEpochs(l)
+	}
+}
 
 func (l *Log) assignEpoch(epoch int32, start int64) {
 	if l.epochs.assign(epoch, start) {

@@ -15,6 +15,7 @@ type scanner struct {
 	f        *disk.File
 	pos, end int64
 	whole    bool // give whole batches and check their CRC; else headers are enough
+	ahead    int64 // bytes to read at a time; 0 = scanChunk
 	buf      []byte
 	off      int64 // of buf in the file
 }
@@ -64,7 +65,11 @@ func (s *scanner) want(n int) ([]byte, error) {
 	if have := s.off + int64(len(s.buf)) - s.pos; have >= int64(n) && s.pos >= s.off {
 		return s.buf[s.pos-s.off:], nil
 	}
-	size := int(min(max(int64(n), scanChunk), s.end-s.pos))
+	ahead := int64(scanChunk)
+	if s.ahead > 0 {
+		ahead = s.ahead
+	}
+	size := int(min(max(int64(n), ahead), s.end-s.pos))
 	if cap(s.buf) < size {
 		s.buf = make([]byte, size)
 	}
