@@ -60,13 +60,7 @@ sim: ## the seeded simulator: SEED=, STEPS=
 	@if [ -d internal/sim ]; then $(GO) test -tags invariants -run '^TestSim' -count 1 ./internal/sim -args -seed $(SEED) -steps $(STEPS); \
 	else echo "there is no simulator in this tree yet"; fi
 
-sim-restart: build ## how long starts take: 2 000 clean partitions, and kill -9 with 1 000 and 1 GiB to recover
-	internal/tools/restart.sh
-
-dump-record: ## record what Kafka 3.9.1's DumpLogSegments prints for the golden directories (needs Java and Maven)
-	internal/tools/dump-record.sh logstore/inspect/testdata/dumps-3.9.1.tar.gz
-
-soak: ## the simulator with new seeds until it is stopped
+sim-soak: ## the simulator with new seeds until it is stopped
 	@while $(MAKE) --no-print-directory sim SEED=$$RANDOM$$RANDOM; do :; done
 
 bench: bin/bench ## every figure against its floor; appends to benchmarks/history.jsonl (about 10 minutes)
@@ -157,6 +151,12 @@ zk-clients: build ## kazoo, Curator, the C client and Apache's zkCli on our coor
 
 kill-loop: build ## ROUNDS (5) of kill -9 in the middle of producing; everything acknowledged must come back
 	internal/tools/kill-loop.sh $(ROUNDS)
+
+restart: build ## how long starts take: 2 000 clean partitions, and kill -9 with 1 000 and 1 GiB to recover
+	internal/tools/restart.sh
+
+dump-record: ## record what Kafka 3.9.1's DumpLogSegments prints for the golden directories (needs Java and Maven)
+	internal/tools/dump-record.sh logstore/inspect/testdata/dumps-3.9.1.tar.gz
 
 soak: build ## kill -9 rounds until it is stopped
 	internal/tools/kill-loop.sh 1000000
