@@ -30,7 +30,6 @@ type Part struct {
 	model   *Model
 	epoch   int32
 	clients []*client
-	waiting []*send // of acks=all: until the high watermark passes
 	flight  []*send
 	jobs    []*job
 	acksAll bool

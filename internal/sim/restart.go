@@ -3,6 +3,8 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -58,7 +60,8 @@ func (w *World) leave(p *Part) {
 		c.flight = nil
 		sort.SliceStable(c.retry, func(i, j int) bool { return c.retry[i].kept.Seq < c.retry[j].kept.Seq })
 	}
-	p.flight, p.jobs, p.waiting, p.log, p.role = nil, nil, nil, nil, nil
+	p.model.Start, p.model.Durable = max(p.model.Start, p.log.Start()), max(p.model.Durable, p.log.RecoveryPoint())
+	p.flight, p.jobs, p.log, p.role = nil, nil, nil, nil
 	p.model.Safe = p.model.Next
 }
 
@@ -134,7 +137,7 @@ func (w *World) open(p *Part) {
 	w.Reopened++
 	w.say("step %d: %s opened: %d to %d, durable %d, cut %d bytes", w.step, p.tp, l.Start(), l.End(), l.RecoveryPoint(), l.CutBytes())
 	l.Bind(w.queue)
-	if l.End() < point && p.model.Hurt < 0 {
+	if l.End() < point && p.model.Hurt < 0 && !p.stopped {
 		w.broken("%s: cut to %d below the recovery point %d without a word", p.tp, l.End(), point)
 	}
 	if !w.survived(p, l) || w.vol.Dead() || w.broke != nil {
@@ -154,6 +157,7 @@ func (w *World) open(p *Part) {
 		l.SetHighWatermark(hw)
 	}
 	w.checkProducers(p)
+	w.say("step %d: %s knows the aborted transactions %v, the producers %+v", w.step, p.tp, l.AbortedIn(0, l.End()+1, nil), m.prod)
 	for _, c := range p.clients {
 		st := m.prod[c.pid]
 		c.inTxn = st != nil && st.txn >= 0 && st.epoch == c.epoch
@@ -236,7 +240,7 @@ func (w *World) survived(p *Part, l *logstore.Log) bool {
 		w.Lost++
 	}
 	n := len(m.Log)
-	for n > 0 && m.Log[n-1].Base >= l.End() {
+	for n > 0 && (m.Log[n-1].Base >= l.End() || l.Start() == l.End() && m.Log[n-1].Last >= l.End()) {
 		n--
 	}
 	m.Log = m.Log[:n]
@@ -318,7 +322,9 @@ func (w *World) compareLatest(p *Part, list []seen) {
 			return true
 		})
 	}
-	for key, v := range p.model.latest() {
+	latest := p.model.latest()
+	for _, key := range slices.Sorted(maps.Keys(latest)) {
+		v := latest[key]
 		if have[v.offset] || v.value == "" && w.clk.WallMs() >= v.appendMs+p.opt.DeleteRetentionMs {
 			continue
 		}
@@ -341,6 +347,7 @@ func (w *World) checkProducers(p *Part) {
 			if len(st.batches) > 0 && st.batches[len(st.batches)-1].Base >= p.log.Start() && p.kind != Compacts {
 				w.broken("%s: producer %d is forgotten", p.tp, c.pid)
 			}
+			delete(p.model.prod, c.pid) // with its last record
 			continue
 		}
 		if s.Epoch != st.epoch || len(st.batches) > 0 && s.LastSequence != st.lastSeq || s.TxnStart != st.txn && p.kind == Keeps {

@@ -11,6 +11,7 @@ var (
 	seedFlag  = flag.String("seed", "", "play this seed: a number, or any word")
 	stepsFlag = flag.Int("steps", 1500, "steps of each run")
 	tellFlag  = flag.Bool("tell", false, "log every event and every call on the disk")
+	mostFlag  = flag.Int("most", 10, "stop after so many red seeds")
 	seedsFlag = flag.Int("seeds", 0, "play this many seeds, from -seed on")
 )
 
@@ -48,8 +49,8 @@ func TestSim(t *testing.T) {
 		w, err := Run(cfg)
 		if err != nil {
 			t.Error(err)
-			if failed++; failed == 10 {
-				t.Fatal("ten seeds failed, the rest is not played")
+			if failed++; failed == *mostFlag {
+				t.Fatalf("%d seeds failed, the rest is not played", failed)
 			}
 		}
 		sum.Acked += w.Acked

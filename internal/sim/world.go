@@ -297,8 +297,12 @@ func (w *World) trouble(p *Part) {
 func (w *World) collectFaults() {
 	for _, f := range w.vol.Fired {
 		w.Faults++
+		w.say("step %d: fault %+v", w.step, f)
 		if f.Errno == syscall.ENOSPC && f.Call != CallSync {
 			w.tighten(f.Root)
+			if f.Call == CallName && w.compacts() { // a swap that cannot end needs a start
+				w.sick[f.Root] = true
+			}
 		} else {
 			w.sick[f.Root] = true
 		}
@@ -313,4 +317,13 @@ func (w *World) tighten(root string) {
 			p.tight = true
 		}
 	}
+}
+
+func (w *World) compacts() bool {
+	for _, p := range w.parts {
+		if p.kind == Compacts {
+			return true
+		}
+	}
+	return false
 }
