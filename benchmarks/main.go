@@ -101,6 +101,8 @@ func (b *bench) rows() []row {
 		{"produce-16k", b.produceRow("produce-16k", 16_384, 1000, 5, 2.0)},
 		{"produce-1-record", b.smallRow},
 		{"fetch-hot-1m", b.fetchRow},
+		{"convert-up-1m", b.upRow},
+		{"convert-down-1m", b.downRow},
 		{"durable-8-partitions", b.durableRow},
 		{"durable-group-commit", b.groupCommitRow},
 		{"latency-1k", b.latencyRow(1000, 1, b.latency)},
