@@ -30,6 +30,9 @@ func (c *Core) lagTimers() {
 		}
 		if c.nowMs-l.sinceMs > c.o.SyncLimitMs {
 			l.sinceMs = c.nowMs
+			if !pr.RecentActive {
+				return // it is not there at all
+			}
 			c.log.Warn("zk ensemble: a member does not keep up within syncLimit", "member", id, "entries", last-pr.Match)
 			c.send(id, jute.AppendLong([]byte{kindDrop}, int64(c.term)))
 		}

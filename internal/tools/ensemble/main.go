@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/pelton-broker/pelton/internal/task"
 )
 
 func main() {
@@ -44,7 +47,16 @@ func linear(ops, clients int, command string, base int, seed int64, keep bool) e
 	defer c.close()
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
-	go func() { <-interrupted; c.close(); os.Exit(130) }()
+	around := task.NewGroup()
+	defer around.Stop()
+	around.Go("interrupt", func(ctx context.Context) {
+		select {
+		case <-interrupted:
+			c.close()
+			os.Exit(130)
+		case <-ctx.Done():
+		}
+	})
 	for i := range 3 {
 		if err := c.start(i); err != nil {
 			return err
@@ -57,15 +69,14 @@ func linear(ops, clients int, command string, base int, seed int64, keep bool) e
 	if err := w.prepare(); err != nil {
 		return err
 	}
-	stop, harmed := make(chan struct{}), make(chan error, 1)
-	go func() { harmed <- harm(c, rand.New(rand.NewSource(seed)), stop) }()
-	var wg sync.WaitGroup
+	harmed := make(chan error, 1)
+	harming, working := task.NewGroup(), task.NewGroup()
+	harming.Go("harm", func(ctx context.Context) { harmed <- harm(c, rand.New(rand.NewSource(seed)), ctx.Done()) })
 	for i := range clients {
-		wg.Add(1)
-		go func() { defer wg.Done(); w.client(i, rand.New(rand.NewSource(seed+int64(i)*1000))) }()
+		working.Go("client", func(context.Context) { w.client(i, rand.New(rand.NewSource(seed+int64(i)*1000))) })
 	}
-	wg.Wait()
-	close(stop)
+	working.Stop() // clients end by themselves
+	harming.Stop()
 	if err := <-harmed; err != nil {
 		return err
 	}
