@@ -125,7 +125,7 @@ func (w *World) readFrom(p *Part) {
 		}
 		return
 	}
-	if m.Hurt >= 0 && list[len(list)-1].e.Last >= m.Hurt {
+	if m.touches(list) {
 		w.compare(p, from, list, m) // a header may say anything
 		return
 	}
@@ -139,6 +139,16 @@ func (w *World) readFrom(p *Part) {
 		w.broken("%s: read below %d gives the batch %d to %d", p.tp, upTo, list[len(list)-1].e.BaseOffset, list[len(list)-1].e.Last)
 	}
 	w.compare(p, from, list, m)
+}
+
+// touches tells whether a read came to where the log was damaged.
+func (m *Model) touches(list []seen) bool {
+	for _, s := range list {
+		if m.Hurt >= 0 && max(s.e.Last, s.e.BaseOffset) >= m.Hurt {
+			return true
+		}
+	}
+	return false
 }
 
 // mayFail tells whether an error of a read has a cause.
@@ -209,7 +219,7 @@ func (w *World) compare(p *Part, from int64, list []seen, m *Model) {
 	}
 	i := m.at(from)
 	for _, s := range list {
-		if m.Hurt >= 0 && s.e.Last >= m.Hurt {
+		if m.Hurt >= 0 && max(s.e.Last, s.e.BaseOffset) >= m.Hurt {
 			if batch.CheckEntryCRC(s.b) && (i == len(m.Log) || crcOf(s.b) != m.Log[i].CRC) && !p.stopped {
 				w.broken("%s: a damaged log gives a whole batch at %d that nobody wrote there", p.tp, s.e.BaseOffset)
 			}
@@ -236,7 +246,7 @@ func (w *World) compare(p *Part, from int64, list []seen, m *Model) {
 func (w *World) compareRecords(p *Part, list []seen, m *Model) {
 	last := int64(-1)
 	for _, s := range list {
-		if m.Hurt >= 0 && s.e.Last >= m.Hurt {
+		if m.Hurt >= 0 && max(s.e.Last, s.e.BaseOffset) >= m.Hurt {
 			return
 		}
 		if !batch.CheckEntryCRC(s.b) {

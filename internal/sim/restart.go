@@ -60,6 +60,7 @@ func (w *World) leave(p *Part) {
 		c.flight = nil
 		sort.SliceStable(c.retry, func(i, j int) bool { return c.retry[i].kept.Seq < c.retry[j].kept.Seq })
 	}
+	w.Cleaned += int(p.log.Compaction().Runs)
 	p.model.Start, p.model.Durable = max(p.model.Start, p.log.Start()), max(p.model.Durable, p.log.RecoveryPoint())
 	p.flight, p.jobs, p.log, p.role = nil, nil, nil, nil
 	p.model.Safe = p.model.Next

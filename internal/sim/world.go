@@ -102,7 +102,7 @@ func (w *World) newPart(i int) *Part {
 	o := logstore.Options{
 		SegmentBytes: int32(r.Of(1200, 3000, 8000, 40000)), IndexInterval: int32(r.Of(-1, 64, 512, 4096)), IndexMaxBytes: int32(r.Of(120, 1200, 4096)),
 		FlushMessages: int64(r.Of(0, 1, 1, 7)), FlushMs: int64(r.Of(0, 0, 300)), LogAppendTime: r.Percent(25), RetentionMs: logstore.NoLimit,
-		FileDeleteMs: int64(r.Of(1, 500)), ProducerExpiry: 1 << 50, DedupeBytes: int64(r.Of(400, 20000)), Delete: true,
+		FileDeleteMs: int64(r.Of(1, 500)), SettleDelayMs: int64(r.Of(-1, -1, 200, 3000)), ProducerExpiry: 1 << 50, DedupeBytes: int64(r.Of(400, 20000)), Delete: true,
 	}
 	p := &Part{tp: logstore.TopicPartition{Topic: fmt.Sprintf("t%d", i)}, id: [16]byte{byte(i + 1)}, kind: kind, model: NewModel(), acksAll: r.Percent(40)}
 	switch kind {
@@ -110,7 +110,7 @@ func (w *World) newPart(i int) *Part {
 		o.RetentionBytes = int64(o.SegmentBytes) * int64(r.Between(1, 4))
 	case Compacts:
 		o.Delete, o.Compact, o.Cleaner, o.MinCleanableRatio = false, true, true, 0.01
-		o.DeleteRetentionMs = int64(r.Of(2000, 60_000))
+		o.DeleteRetentionMs, o.SegmentBytes, o.SettleDelayMs = int64(r.Of(2000, 60_000)), min(o.SegmentBytes, 3000), int64(r.Of(-1, 200))
 	}
 	p.opt = o
 	for c := range r.Between(1, 3) {
@@ -146,9 +146,9 @@ func (w *World) event() {
 		w.queueStep()
 	case n < 760:
 		w.work(p)
-	case n < 900:
+	case n < 870:
 		w.read(p)
-	case n < 940:
+	case n < 930:
 		w.follow(p)
 	case n < 970:
 		w.tick(p)
@@ -222,7 +222,7 @@ func (w *World) tick(p *Part) {
 	if w.rand.Percent(20) {
 		w.clk.Advance(time.Duration(w.rand.Intn(5000)) * time.Millisecond)
 	}
-	if w.rand.Percent(50) {
+	if p.kind == Compacts || w.rand.Percent(50) {
 		p.log.Retain(w.clk.WallMs())
 	} else {
 		p.log.Tick(w.clk.WallMs())
@@ -255,10 +255,10 @@ func (w *World) follow(p *Part) {
 	}
 	end := p.log.End()
 	at := end
-	if w.rand.Percent(50) { // a follower fetches whole batches
+	if w.rand.Percent(80) { // a follower fetches whole batches
 		i := p.model.at(p.log.HighWatermark())
 		if i < len(p.model.Log) {
-			i += w.rand.Intn(len(p.model.Log) - i)
+			i += w.rand.Intn(min(len(p.model.Log)-i, 4))
 			at = min(end, p.model.Log[i].Last+1)
 		}
 	}
