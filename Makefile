@@ -21,7 +21,7 @@ CHECKED   := $(GO) test -tags invariants
 endif
 
 .PHONY: help build run test race release-test lint lint-full fuzz-smoke sim sim-soak bench bench-latency bench-rivals bench-compare \
-	gen gen-check cover cross ci interop interop-prepare differential zookeeper zk-sim zk-linear zk-linear-short zk-linear-apache zk-three zk-kafka zk-kafka-short zk-clients kill-loop moving test-giouring soak clean
+	gen gen-check cover cross ci interop interop-prepare differential zookeeper zk-sim zk-linear zk-linear-short zk-linear-apache zk-three zk-kafka zk-kafka-short zk-clients zk-docs bench-zk kill-loop moving test-giouring soak clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -145,6 +145,12 @@ zk-kafka-short: build ## the same with 2.2.2 and one broker, on our server alone
 
 moving: build ## the commands of docs/MOVING.md: a directory from Kafka to here and back, twice, with real Kafka 3.9.1 and 4.2.0 (needs Java, Maven)
 	internal/tools/moving.sh
+
+zk-docs: build ## the commands of docs/COORDINATION.md, taken out of the page and run
+	internal/tools/zk-docs.sh
+
+bench-zk: bin/bench ## the coordination server beside Apache ZooKeeper 3.9.5 (needs Java, Maven; about 6 minutes)
+	bin/bench -rows '^zk' -history benchmarks/history.jsonl
 
 zk-clients: build ## kazoo, Curator, the C client and Apache's zkCli on our coordination server (needs Java, Maven, gcc, python3-kazoo, libzookeeper-mt-dev)
 	internal/tools/zk-clients.sh

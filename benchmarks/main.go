@@ -111,6 +111,13 @@ func (b *bench) rows() []row {
 		{"cold-beside-hot", b.coldRow},
 		{"start", b.startRow},
 		{"idle", b.idleRow},
+		{"zk-create", b.zkCreateRow},
+		{"zk-set", b.zkSetRow},
+		{"zk-get", b.zkGetRow},
+		{"zk-watch", b.zkWatchRow},
+		{"zk-connect", b.zkConnectRow},
+		{"zk-idle", b.zkIdleRow},
+		{"zk-start", b.zkStartRow},
 	}
 }
 

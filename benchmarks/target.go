@@ -38,6 +38,7 @@ type bench struct {
 	scale                       float64
 	latency                     time.Duration // length of a latency round
 	running                     []*target
+	zk                          []*target // coordination servers, started by the first row that wants them
 }
 
 // brokerOverrides make deleted segments' pages come back quickly (bench.md rule 3).

@@ -43,7 +43,7 @@ func zkCommand(std streams) *cobra.Command {
 			return shell.RunInput(cmd.Context(), args, prompted(args[0], std), std.out)
 		},
 	}
-	return family(c, zkServerCommand(std), sh)
+	return family(c, zkServerCommand(std), zkImportCommand(std), sh)
 }
 
 // prompt asks a person for each line.

@@ -92,6 +92,9 @@ func newLoop(s *Server, rec *txnlog.Recovered, secret []byte, snapDir, logDir st
 		return nil, err
 	}
 	s.o.Log.Debug("zk disk", "took", probe.String())
+	if s.o.WrapDisk != nil {
+		d = s.o.WrapDisk(d)
+	}
 	l.disk = d
 	log, err := txnlog.OpenLog(s.o.FS, d, logDir, rec.Zxid)
 	if err == nil {
@@ -288,6 +291,7 @@ func (l *loop) shut() error {
 		fn(l)
 	}
 	if l.ens != nil {
+		l.resign()
 		l.drainMember()
 	}
 	for l.prop.Err() == nil && l.prop.Final() < l.prop.NextZxid()-1 {
@@ -310,6 +314,23 @@ func (l *loop) shut() error {
 	l.arena.Close()
 	return err
 }
+
+// resign gives another member the time to take the lead.
+func (l *loop) resign() {
+	if l.prop.Err() != nil || !l.ens.member.Resign() {
+		return
+	}
+	for until := l.nowMs + resignMs; l.ens.member.Leading() && l.nowMs < until; {
+		if l.net.Wait(shutPollNs) != nil {
+			return
+		}
+		l.tick()
+		l.ens.turn()
+	}
+}
+
+// resignMs bounds the wait for another leader at the end.
+const resignMs = 500
 
 // drainMember waits for what is on its way to the disk; the other members go on without this one.
 func (l *loop) drainMember() {

@@ -64,6 +64,8 @@ type Options struct {
 	Clock clock.Clock
 	Log   *slog.Logger
 	Disk  disk.Options
+	// WrapDisk stands between the log and its disk: tests break writes with it.
+	WrapDisk func(disk.Disk) disk.Disk
 	// Random is where the secret of session passwords comes from; crypto/rand when nil.
 	Random io.Reader
 	// Descriptors tells how many files are open and how many may be; nil when nobody knows.

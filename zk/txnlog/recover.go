@@ -25,6 +25,11 @@ type Recovered struct {
 
 // Recover reads the newest sound snapshot and every transaction after it. Directories without files yield a fresh tree.
 func Recover(fs disk.FS, snapDir, logDir string) (*Recovered, error) {
+	return recoverFrom(fs, snapDir, logDir, false)
+}
+
+// recoverFrom is Recover; readOnly leaves the files as they are, their durability included.
+func recoverFrom(fs disk.FS, snapDir, logDir string, readOnly bool) (*Recovered, error) {
 	out, err := newestSnapshot(fs, snapDir)
 	if err != nil {
 		return nil, err
@@ -40,7 +45,7 @@ func Recover(fs disk.FS, snapDir, logDir string) (*Recovered, error) {
 		}
 	}
 	for i := from; i < len(logs); i++ {
-		if err := out.replay(fs, logs[i].path, i == len(logs)-1); err != nil {
+		if err := out.replay(fs, logs[i].path, i == len(logs)-1 && !readOnly); err != nil {
 			return nil, err
 		}
 	}
