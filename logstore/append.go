@@ -43,6 +43,7 @@ type Append struct {
 	next      *Append // in the list of the done ones
 	repeats   *Append // repeats of this set that came while it was pending
 	repeatIdx int32   // which batch of the original this repeats
+	rebase    *rebaseWork
 }
 
 // Limits of one chain.
@@ -76,7 +77,7 @@ func (l *Log) OnSubmit(fn func()) { l.write.asking = fn }
 // Append queues a. It is done when TakeDone returns it: at once when it is refused or a repeat of something written.
 func (l *Log) Append(a *Append) {
 	a.Base, a.Last, a.LogAppendTime, a.LogStart, a.Duplicate, a.Err = -1, -1, -1, l.start, false, nil
-	a.next, a.repeats, a.Taken = nil, nil, false
+	a.next, a.repeats, a.Taken, a.rebase = nil, nil, false, nil
 	if err := l.refuse(a); err != nil {
 		l.finish(a, err)
 		return
@@ -186,6 +187,12 @@ func (l *Log) Turn(nowMs int64) {
 		return
 	}
 	first := w.queue[w.head]
+	if first.needsRebase(l.end) {
+		if l.work.rebase == nil {
+			l.beginRebase(first)
+		}
+		return
+	}
 	if l.active().full(&l.opt, int64(len(first.Bytes)), l.end+int64(first.Info.Count)-1, nowMs, l.setTime(first)) {
 		l.beginRoll()
 		return
@@ -193,12 +200,11 @@ func (l *Log) Turn(nowMs int64) {
 	if l.work.unborn && (first.Durable || l.opt.FlushMessages > 0) {
 		return
 	}
-	if l.buildChain(first); len(w.chain) > 0 {
-		if w.asking != nil {
-			w.asking()
-		}
-		l.disk.Submit(&w.op)
+	l.buildChain(first)
+	if w.asking != nil {
+		w.asking()
 	}
+	l.disk.Submit(&w.op)
 }
 
 // setTime is the largest timestamp that a will have.
@@ -216,9 +222,8 @@ func (l *Log) buildChain(first *Append) {
 	w.op.Bufs = w.op.Bufs[:0]
 	for w.head < len(w.queue) && len(w.chain) < maxChainSets {
 		a := w.queue[w.head]
-		if a.Info.Batches[0].Magic == 0 && !l.rebase(a, next) {
-			w.head++
-			continue
+		if a.needsRebase(next) {
+			break
 		}
 		n := int64(len(a.Bytes))
 		if a.Durable != first.Durable || (len(w.chain) > 0 && (size+n > maxChainBytes || seg.size+size+n > int64(l.opt.SegmentBytes))) {
@@ -238,31 +243,12 @@ func (l *Log) buildChain(first *Append) {
 	if w.head == len(w.queue) {
 		w.queue, w.head = w.queue[:0], 0
 	}
-	if len(w.chain) == 0 {
-		return
-	}
 	w.unflushed += count
 	w.chainSize = size
 	w.op.Kind, w.op.File, w.op.Off, w.op.Owner = disk.Write, seg.file, seg.size, l
 	if w.op.Durable = l.durableNext(first); w.op.Durable && l.work.unsettled {
 		l.work.hurrySettles()
 	}
-}
-
-// rebase gives a compressed message of format 0 the offsets that stand inside it: they count from the log's start, so nobody could write
-// them before. False: it cannot be read any more and is refused.
-func (l *Log) rebase(a *Append, next int64) bool {
-	b := &a.Info.Batches[0]
-	if b.Codec() == batch.None || a.Origin == FromLeader {
-		return true
-	}
-	made, err := l.records.Rebase(nil, a.Bytes[b.Pos:b.Pos+b.Bytes], next)
-	if err != nil {
-		l.finish(a, err)
-		return false
-	}
-	a.Bytes, b.Pos, b.Bytes, a.Info.Bytes = made, 0, int32(len(made)), int32(len(made))
-	return true
 }
 
 // durableNext reports whether a chain that begins with first is one that syncs.

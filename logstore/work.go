@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/pelton-broker/pelton/internal/disk"
+	"github.com/pelton-broker/pelton/logstore/batch"
 )
 
 // Work is a blocking job of one log.
@@ -22,6 +23,9 @@ type lanes struct {
 	slow      []Work
 	settles   []*settleWork // closed segments that wait to be made final, oldest first
 	slowOut   bool
+	rebase    *rebaseWork
+	rebaseOut bool
+	rebaser   batch.Iterator // of the job that is out
 	clean     *compactWork
 	cleanOut  bool
 	cleaning  bool // a cleaning was begun and not applied yet
@@ -77,6 +81,10 @@ func (l *Log) nextWork() Work {
 		w.rollOut = true
 		return w.roll
 	}
+	if w.rebase != nil && !w.rebaseOut {
+		w.rebaseOut = true
+		return w.rebase
+	}
 	if !w.slowOut && w.settleDue(l.nowMs) {
 		return w.nextSettle()
 	}
@@ -105,6 +113,9 @@ func (l *Log) WorkOut() int {
 		n++
 	}
 	if l.work.slowOut {
+		n++
+	}
+	if l.work.rebaseOut {
 		n++
 	}
 	if l.work.cleanOut {
