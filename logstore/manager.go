@@ -28,6 +28,7 @@ type ManagerOptions struct {
 	RecoveryThreads int    // threads per directory that CloseClean uses; Open may be called from as many
 	OneThread       bool   // CloseClean uses the caller's thread alone: the order of what it does is then always the same
 	Log             *slog.Logger
+	Pause           func(ns int64)                             // sleeps; nil: log.cleaner.io.max.bytes.per.second is not kept
 	Progress        func(tp TopicPartition, done, total int64) // of a recovery's scan
 	OnDirOffline    func(dir string, err error)                // any thread, once per directory
 }
@@ -37,6 +38,7 @@ type Manager struct {
 	opt    ManagerOptions
 	dirs   []*Dir
 	codecs *batch.Codecs
+	clean  *throttle
 	mu     struct {
 		sync.Mutex
 		logs  map[TopicPartition]*Log
@@ -66,7 +68,7 @@ type DirInfo struct {
 // OpenManager locks the directories and reads what they say about themselves. A directory that cannot be used is offline from the start; an
 // error is returned when none is left, when one is locked, or when they contradict each other.
 func OpenManager(o ManagerOptions) (*Manager, error) {
-	m := &Manager{opt: o, codecs: batch.NewCodecs()}
+	m := &Manager{opt: o, codecs: batch.NewCodecs(), clean: &throttle{clk: o.Clock, pause: o.Pause}}
 	m.mu.logs, m.mu.found, m.mu.unclaimed = map[TopicPartition]*Log{}, map[TopicPartition]*Dir{}, map[TopicPartition]string{}
 	if m.opt.Log == nil {
 		m.opt.Log = slog.New(slog.DiscardHandler)

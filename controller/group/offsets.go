@@ -80,7 +80,7 @@ func (m *Machine) storeOffsets(g *group, in *Commit) {
 		if in.RetentionMs != -1 {
 			k.ExpireMs = max(m.now.WallMs+min(in.RetentionMs, math.MaxInt64-m.now.WallMs), 0)
 		}
-		records = append(records, Record{encodeOffsetKey(g.id, o.TopicPartition), encodeOffsetValue(&k)})
+		records = append(records, Record{encodeOffsetKey(g.id, o.TopicPartition), encodeOffsetValueAs(&k, m.opt.written().Offset)})
 		c := &committing{tp: o.TopicPartition, offset: k}
 		s.offsets = append(s.offsets, c)
 		g.storing[c.tp] = append(g.storing[c.tp], c)

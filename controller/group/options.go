@@ -16,6 +16,7 @@ type Options struct {
 	RetentionMs       int64 // offsets.retention.minutes
 	RetentionCheckMs  int64 // offsets.retention.check.interval.ms
 	NewMemberIDSuffix func() string
+	Values            *ValueVersions // by inter.broker.protocol.version; nil: the newest
 }
 
 // DefaultOptions are Kafka's defaults; the source of ids has none.

@@ -67,7 +67,7 @@ func (m *Machine) completeJoin(g *group) {
 	g.nextGeneration(m.now.WallMs)
 	if g.state == stateEmpty {
 		v := g.value(nil)
-		m.store([]Record{{encodeGroupKey(g.id), encodeGroupValue(v)}}, emptyStored{})
+		m.store([]Record{{encodeGroupKey(g.id), encodeGroupValueAs(v, m.opt.written().Group)}}, emptyStored{})
 		return
 	}
 	m.rebalances++

@@ -74,9 +74,22 @@ type Offset struct {
 	ExpireMs    int64 // -1: by the broker's retention
 }
 
-func encodeOffsetValue(o *Offset) []byte {
+// ValueVersions are those that older brokers of a cluster, or one that the files go back to, can still read.
+type ValueVersions struct{ Offset, Group int16 }
+
+// written are the versions of values that are written.
+func (o *Options) written() ValueVersions {
+	if o.Values == nil {
+		return ValueVersions{offsetValueVersion, groupValueVersion}
+	}
+	return *o.Values
+}
+
+func encodeOffsetValue(o *Offset) []byte { return encodeOffsetValueAs(o, offsetValueVersion) }
+
+func encodeOffsetValueAs(o *Offset, version int16) []byte {
 	v := kmsg.OffsetCommitValue{
-		Version:         offsetValueVersion,
+		Version:         version,
 		Offset:          o.Offset,
 		LeaderEpoch:     o.LeaderEpoch,
 		Metadata:        o.Metadata,
@@ -126,9 +139,11 @@ type GroupValueMember struct {
 	Subscription, Assignment       []byte
 }
 
-func encodeGroupValue(g *GroupValue) []byte {
+func encodeGroupValue(g *GroupValue) []byte { return encodeGroupValueAs(g, groupValueVersion) }
+
+func encodeGroupValueAs(g *GroupValue, version int16) []byte {
 	v := kmsg.GroupMetadataValue{
-		Version:               groupValueVersion,
+		Version:               version,
 		ProtocolType:          g.ProtocolType,
 		Generation:            g.Generation,
 		Protocol:              g.Protocol,

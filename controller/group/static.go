@@ -16,7 +16,7 @@ func (m *Machine) joinStaticAgain(g *group, mb *member, id string, in *Join) {
 		}
 		// The assignment stays; only the new id has to be remembered.
 		v := g.value(func(x *member) []byte { return x.assignment })
-		m.store([]Record{{encodeGroupKey(g.id), encodeGroupValue(v)}},
+		m.store([]Record{{encodeGroupKey(g.id), encodeGroupValueAs(v, m.opt.written().Group)}},
 			&staticStored{group: g, member: mb, to: in.To, before: old, id: id, canSkip: in.CanSkip})
 	case stateCompleting:
 		// The leader may have assigned to the old id already: everybody joins again.

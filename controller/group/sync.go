@@ -56,7 +56,7 @@ func (m *Machine) storeAssignment(g *group, assignments []Assignment) {
 		given[assignments[i].MemberID] = assignments[i].Bytes
 	}
 	v := g.value(func(mb *member) []byte { return given[mb.id] })
-	m.store([]Record{{encodeGroupKey(g.id), encodeGroupValue(v)}}, &assignmentStored{group: g, generation: g.generation, given: given})
+	m.store([]Record{{encodeGroupKey(g.id), encodeGroupValueAs(v, m.opt.written().Group)}}, &assignmentStored{group: g, generation: g.generation, given: given})
 }
 
 // assignmentStored hands the assignment out once it is in the log.

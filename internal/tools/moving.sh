@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# moving.sh [zookeeper|adopt]...: runs the commands of docs/MOVING.md against real Kafka. A step is the block behind <!-- run: NAME -->; the same
+# moving.sh [zookeeper|adopt|goldens]...: runs the commands of docs/MOVING.md against real Kafka. A step is the block behind <!-- run: NAME -->; the same
 # shell runs them all. zookeeper is Kafka 3.9.1 -> Pelton -> Kafka -> Pelton on one Apache ZooKeeper; adopt is a directory of Kafka 4.2.0 -> Pelton -> 4.2.0.
 # PORT (21200) and the 19 above it are used. Needs Java and Maven.
 set -euo pipefail
@@ -7,11 +7,11 @@ cd "$(dirname "$0")/../.."
 root=$PWD page=$PWD/docs/MOVING.md port=${PORT:-21200} apache=$PWD/internal/tools/apache
 dir=$(mktemp -d)
 export PATH=$root/bin:$dir/bin:$PATH
-PELTON=
+PELTON= ZOOKEEPER=
 ran=" "
 stop() {
 	code=$?
-	[ -z "$PELTON" ] || kill -9 "$PELTON" 2>/dev/null || true
+	for pid in $PELTON $ZOOKEEPER; do kill -9 "$pid" 2>/dev/null || true; done
 	for d in kafka zk kraft; do [ ! -e "$dir/$d/pid" ] || "$apache" stop "$dir/$d" KILL 2>/dev/null || true; done
 	[ "$code" = 0 ] || { echo "moving: last lines of the log:" >&2; tail -15 "$dir/pelton.log" >&2 2>/dev/null || true; }
 	rm -rf "$dir"
@@ -58,19 +58,26 @@ same() { # WHAT: the content is still that of the file "content"
 	diff content now || fail "$1: the content differs"
 	echo "same content: $1 ($(wc -l <now) topics and commits)"
 }
-# dump VERSION: that Kafka's DumpLogSegments finds nothing wrong in any file under $LOGS.
+# complaints VERSION: what that Kafka's DumpLogSegments finds wrong in any file under $LOGS. It says so on standard error, with exit code 0.
+complaints() {
+	local found
+	found() { find "$LOGS" -path '*cluster_metadata*' -prune -o -type f -name "$1" -size +0 -print | sort | paste -sd,; }
+	{
+		"$apache" tool kafka "$1" kafka.tools.DumpLogSegments --deep-iteration --files "$(found '*.log')"
+		"$apache" tool kafka "$1" kafka.tools.DumpLogSegments --verify-index-only --files "$(found '*.index')"
+		"$apache" tool kafka "$1" kafka.tools.DumpLogSegments --index-sanity-check --files "$(found '*index' | sed 's/[^,]*txnindex,*//g; s/,$//')"
+		[ -z "$(found '*.snapshot')" ] || "$apache" tool kafka "$1" kafka.tools.DumpLogSegments --files "$(found '*.snapshot')"
+		[ -z "$(found '*.txnindex')" ] || "$apache" tool kafka "$1" kafka.tools.DumpLogSegments --files "$(found '*.txnindex')"
+	} >dumped.txt 2>&1
+	grep -q 'passed sanity check' dumped.txt || fail "no index was checked"
+	grep -i 'isvalid: false\|non-consecutive\|is followed by\|corrupt\|Mismatch\|Index offset\|Index timestamp\|out of order\|Exception\|Could not' dumped.txt || true
+}
+# dump VERSION: it finds nothing wrong, but for what it found before Pelton came (in the file "before-dump").
 dump() {
-	local list
-	list() { find "$LOGS" -path '*cluster_metadata*' -prune -o -type f -name "$1" -size +0 -print | sort | paste -sd,; }
-	"$apache" tool kafka "$1" kafka.tools.DumpLogSegments --deep-iteration --files "$(list '*.log')" >deep.txt
-	grep -c 'isvalid: true' deep.txt >/dev/null || fail "the deep dump has no batch"
-	! grep -i 'isvalid: false\|non-consecutive\|corrupt\|Mismatch\|Could not\|Exception' deep.txt || fail "the dump of the logs complains"
-	"$apache" tool kafka "$1" kafka.tools.DumpLogSegments --verify-index-only --files "$(list '*.index')" >index.txt
-	"$apache" tool kafka "$1" kafka.tools.DumpLogSegments --index-sanity-check --files "$(list '*index')" >>index.txt
-	[ -z "$(list '*.txnindex')" ] || "$apache" tool kafka "$1" kafka.tools.DumpLogSegments --files "$(list '*.txnindex'),$(list '*.snapshot')" >>index.txt
-	grep -q 'passed sanity check' index.txt || fail "no index was checked"
-	! grep -i 'Mismatch\|corrupt\|Found timestamp\|Exception\|out of order' index.txt || fail "the dump of the indexes complains"
-	echo "DumpLogSegments of $1 finds nothing wrong in $(grep -c '^Dumping' deep.txt) logs"
+	complaints "$1" >after-dump
+	touch before-dump
+	! grep -Fvxf before-dump after-dump || fail "DumpLogSegments of $1 complains"
+	echo "DumpLogSegments of $1 finds nothing wrong in $(grep -c '^Dumping' dumped.txt) files"
 }
 fill() { # ROUND: more records in every codec, and a group that moves on
 	local codec
@@ -115,7 +122,7 @@ zookeeper() {
 adopt() {
 	local version=4.2.0
 	export BROKER=127.0.0.1:$((port + 10)) CONF=$dir/kraft/server.properties LOGS=$dir/kraft/data TOPIC=plain-gzip
-	tool kafka-server-start.sh "exec $apache start kafka $version $((port + 10)) $dir/kraft kraft log.segment.bytes=1048576"
+	tool kafka-server-start.sh "exec $apache start kafka $version $((port + 10)) $dir/kraft kraft log.segment.bytes=1048576 pelton.zookeeper.listen=127.0.0.1:0" # Kafka takes keys that it does not know
 	tool kafka-server-stop.sh "exec $apache stop $dir/kraft"
 	tool kafka-dump-log.sh "exec $apache tool kafka $version kafka.tools.DumpLogSegments \"\$@\""
 	mkdir -p "$dir/kraft"
@@ -138,12 +145,57 @@ adopt() {
 	dump $version
 }
 
-set -- "${@:-zookeeper}" # one by one, or both
-[ "$*" != zookeeper ] || [ -n "${ONLY:-}" ] || set -- zookeeper adopt
+# golden VERSION STATE [KAFKA]: the directory that a Kafka in ZooKeeper mode left goes to Pelton by adoption, with that Kafka's own file, and from there to
+# the same Kafka (or another one) on the coordination that Pelton kept.
+golden() {
+	local version=$1 back=${3:-$1} from=$root/logstore/testdata/golden/kafka-$1
+	rm -rf "$dir/kafka"
+	mkdir -p "$dir/kafka"
+	export BROKER=127.0.0.1:$port CONF=$dir/golden.properties LOGS=$dir/kafka/data TOPIC=plain-gzip ZKPORT=$((port + 1))
+	tar xzf "$from/$2.tar.gz" -C "$dir/kafka"
+	sed -e "s#DIR#$dir/kafka#" -e "s#:25092#:$port#" -e "s#^port=.*#port=$port#" "$from/server.properties" >"$CONF"
+	echo "pelton.zookeeper.listen=127.0.0.1:0" >>"$CONF"
+	case $back in 2.*) echo "inter.broker.protocol.version=${back%.*}" >>"$CONF" ;; esac # it reads no newer groups
+	tool kafka-server-stop.sh true # it was stopped when the directory was packed
+	case $back in 2.* | 3.*) complaints "$back" ;; *) complaints 3.9.1 ;; esac >before-dump
+	step adopt-out >/dev/null
+	step adopt-in >/dev/null
+	ready
+	content >content
+	local topic
+	for topic in $(awk '$1 ~ /^(plain|rolled|compacted)/ { print $1 }' content); do
+		seq 30 | awk '{ print "key-" $1 "=by Pelton " $1 }' | pelton produce "$topic" -k = -X enable.idempotence=false -b "$BROKER"
+	done
+	[ "${version%%.*}" = 0 ] && [ "${version:0:4}" != 0.10 ] || pelton consume plain-none -g golden-simple -c 5 -b "$BROKER" >/dev/null
+	content >content
+	step adopt-zookeeper
+	PELTON=
+	for _ in $(seq 100); do ! grep -q ready zk.json || break; sleep 0.1; done
+	"$apache" start kafka "$back" "$port" "$dir/kafka" "127.0.0.1:$ZKPORT" log.index.size.max.bytes=4096 log.index.interval.bytes=300 \
+		log.cleaner.dedupe.buffer.size=20000000 log.segment.bytes=20000 log.retention.hours=1000000
+	same "$2 directory of Kafka $version, then Pelton, then Kafka $back"
+	for topic in $(awk '$1 ~ /^(plain|rolled|compacted)/ { print $1 }' content); do
+		seq 30 | awk '{ print "key-" $1 "=by Kafka again " $1 }' | pelton produce "$topic" -k = -X enable.idempotence=false -b "$BROKER"
+	done
+	"$apache" stop "$dir/kafka"
+	kill -TERM "$ZOOKEEPER" && wait "$ZOOKEEPER" || true
+	case $back in 2.* | 3.*) dump "$back" ;; *) dump 3.9.1 ;; esac
+}
+
+goldens() {
+	golden 3.9.1 clean
+	golden 2.2.2 crashed
+	golden 0.10.2.2 clean 3.9.1
+}
+
+set -- "${@:-zookeeper}" # one by one, or all
+[ "$*" != zookeeper ] || [ -n "${ONLY:-}" ] || set -- zookeeper adopt goldens
+all="$*"
+case $1 in golden) "$@"; exit ;; esac
 for way in "$@"; do
 	"$way"
 done
-if [ "$*" = "zookeeper adopt" ]; then
+if [ "$all" = "zookeeper adopt goldens" ]; then
 	for name in $(sed -n 's/^<!-- run: \(.*\) -->$/\1/p' "$page"); do
 		[[ $ran == *" $name "* ]] || fail "the step $name of docs/MOVING.md was not run"
 	done

@@ -41,7 +41,7 @@ func derive(id int32, codecs *batch.Codecs, shards int) func(*config.Broker) api
 		}
 		return api.Options{
 			BrokerID: id, Listener: c.Listeners()[0].Name,
-			HandlerThreads: handlerThreads, CheckThreads: checks, WorkThreads: workThreads,
+			HandlerThreads: handlerThreads, CheckThreads: checks, WorkThreads: workThreads, CleanerThreads: c.Int("log.cleaner.threads"),
 			AutoCreateTopics:         c.Bool("auto.create.topics.enable"),
 			DefaultPartitions:        int32(c.Int("num.partitions")),
 			DefaultReplicationFactor: int32(c.Int("default.replication.factor")),
@@ -72,8 +72,27 @@ func coordOptions(c *config.Broker) coord.Options {
 		RetentionMs:       c.Long("offsets.retention.minutes") * 60_000,
 		RetentionCheckMs:  c.Ms("offsets.retention.check.interval.ms"),
 		NewMemberIDSuffix: memberSuffix,
+		Values:            groupValues(c.Str("inter.broker.protocol.version")),
 	}
 	return o
+}
+
+// groupValues are the versions in which Kafka keeps groups and their offsets under a protocol version; nil for the newest.
+func groupValues(ibp string) *group.ValueVersions {
+	v, ok := config.ParseVersion(ibp)
+	if !ok || !v.Less(config.Version{Major: 2, Minor: 3}) {
+		return nil
+	}
+	values := &group.ValueVersions{Offset: 3, Group: 2}
+	switch {
+	case v.Less(config.Version{Minor: 1001}):
+		values.Offset, values.Group = 1, 0
+	case v.Less(config.Version{Major: 2, Minor: 1}):
+		values.Offset, values.Group = 1, 1
+	case v.Less(config.Version{Major: 2, Minor: 1, Step: 1}):
+		values.Offset = 2
+	}
+	return values
 }
 
 // memberSuffix is the random part of a member id, a UUID as Kafka makes it.
@@ -106,15 +125,16 @@ func topicOptions(t *config.Topic, c *config.Broker, codecs *batch.Codecs) api.T
 			Compact:         t.Compacted(),
 			Cleaner:         c.Bool("log.cleaner.enable"),
 
-			MinCleanableRatio:  t.Float("min.cleanable.dirty.ratio"),
-			MinCompactionLagMs: t.Ms("min.compaction.lag.ms"),
-			MaxCompactionLagMs: t.Ms("max.compaction.lag.ms"),
-			DeleteRetentionMs:  noneIfZero(t.Ms("delete.retention.ms")),
-			DedupeBytes:        c.Long("log.cleaner.dedupe.buffer.size") / max(1, int64(c.Int("log.cleaner.threads"))),
-			LogAppendTime:      appendTime,
-			SettleDelayMs:      c.Long("pelton.log.settle.delay.ms"),
-			Preallocate:        t.Bool("preallocate"),
-			ProducerExpiry:     c.Ms("producer.id.expiration.ms"),
+			MinCleanableRatio:     t.Float("min.cleanable.dirty.ratio"),
+			MinCompactionLagMs:    t.Ms("min.compaction.lag.ms"),
+			MaxCompactionLagMs:    t.Ms("max.compaction.lag.ms"),
+			DeleteRetentionMs:     noneIfZero(t.Ms("delete.retention.ms")),
+			DedupeBytes:           c.Long("log.cleaner.dedupe.buffer.size") / max(1, int64(c.Int("log.cleaner.threads"))),
+			CleanerBytesPerSecond: c.Float("log.cleaner.io.max.bytes.per.second"),
+			LogAppendTime:         appendTime,
+			SettleDelayMs:         c.Long("pelton.log.settle.delay.ms"),
+			Preallocate:           t.Bool("preallocate"),
+			ProducerExpiry:        c.Ms("producer.id.expiration.ms"),
 		},
 		Limits: batch.Limits{
 			MaxBatchBytes:     int32(t.Int("max.message.bytes")),
@@ -169,7 +189,10 @@ func (b *Broker) reactorOptions(c *config.Broker, limiter *netpoll.Limiter) reac
 		OnSlowTurn:  b.slowTurn,
 		OnTurnTime:  func(shard int, ns int64) { b.perf.Shard(shard).Observe(perf.TurnSeconds, ns) },
 		OnProbe:     b.probed,
-		OnFatal:     func(shard int, err error) { b.fatal(fmt.Errorf("shard %d: %w", shard, err)) },
+		OnFatal: func(shard int, err error) {
+			b.api.ShardsStopped() // nobody waits for that one; the broker ends
+			b.fatal(fmt.Errorf("shard %d: %w", shard, err))
+		},
 	}
 }
 

@@ -1,0 +1,29 @@
+package group
+
+import (
+	"encoding/binary"
+	"testing"
+)
+
+// A cluster of an older protocol gets values that its Kafka can read, and they say the same here.
+func TestValuesOfOlderProtocols(t *testing.T) {
+	name := "range"
+	for _, v := range []ValueVersions{{1, 0}, {1, 1}, {2, 2}, {3, 2}, {3, 3}} {
+		o := Offset{Offset: 42, LeaderEpoch: -1, Metadata: "by hand", CommitMs: 7, ExpireMs: -1}
+		b := encodeOffsetValueAs(&o, v.Offset)
+		got, err := DecodeOffsetValue(b)
+		if int16(binary.BigEndian.Uint16(b)) != v.Offset || err != nil || got != o {
+			t.Errorf("offset of version %d: %+v, %v", v.Offset, got, err)
+		}
+		g := GroupValue{ProtocolType: "consumer", Generation: 3, Protocol: &name, Leader: &name, StateMs: 9,
+			Members: []GroupValueMember{{MemberID: "m", ClientID: "c", ClientHost: "/h", RebalanceMs: 5, SessionMs: 6, Subscription: []byte{1}, Assignment: []byte{2}}}}
+		b = encodeGroupValueAs(&g, v.Group)
+		back, err := DecodeGroupValue(b)
+		if int16(binary.BigEndian.Uint16(b)) != v.Group || err != nil || back.Generation != 3 || len(back.Members) != 1 || back.Members[0].SessionMs != 6 {
+			t.Errorf("group of version %d: %+v, %v", v.Group, back, err)
+		}
+	}
+	if (&Options{}).written() != (ValueVersions{3, 3}) {
+		t.Error("the newest are not the default")
+	}
+}
