@@ -24,6 +24,7 @@ type cleaner struct {
 	records  batch.Iterator
 	scan     scanner
 	stop     *atomic.Bool // the log was deleted
+	throttle *throttle
 	keys     *offsetMap
 	upTo     int64 // found: everything below is clean now
 	made     []cleanedGroup
@@ -91,6 +92,7 @@ func (c *cleaner) buildMap() error {
 			if c.stop.Load() {
 				return ErrClosed
 			}
+			c.spend(e.Size)
 			if full, err := c.mapBatch(txns, &e, b); full || err != nil {
 				return err
 			}
@@ -99,6 +101,9 @@ func (c *cleaner) buildMap() error {
 	}
 	return nil
 }
+
+// spend accounts for bytes that were read or written.
+func (c *cleaner) spend(n int) { c.throttle.spend(int64(n), c.opt.CleanerBytesPerSecond, c.stop.Load) }
 
 // firstDirty is where the reading of the dirty part begins.
 func (c *cleaner) firstDirty() int64 {
@@ -201,6 +206,7 @@ func (c *cleaner) copySegment(seg, old *Segment, txns *txnTrack, last bool, end 
 		if c.stop.Load() {
 			return ErrClosed
 		}
+		c.spend(e.Size)
 		isLast := last && old.next == end && pos+int64(e.Size) == old.size
 		kept, err := c.filter(&e, b, txns, isLast, old)
 		if err != nil {
@@ -214,6 +220,7 @@ func (c *cleaner) copySegment(seg, old *Segment, txns *txnTrack, last bool, end 
 			if _, err := seg.file.WriteAt(kept[:k.Size], seg.size); err != nil {
 				return err
 			}
+			c.spend(k.Size)
 			seg.note(seg.size, k.Size, k.BaseOffset, k.Last, k.MaxTimestamp, c.opt.IndexInterval)
 			kept = kept[k.Size:]
 		}

@@ -11,9 +11,10 @@ import (
 
 // compactWork cleans a log in files beside its own. It holds the segments that it reads, and may take long: it has a lane of its own.
 type compactWork struct {
-	l   *Log
-	c   cleaner
-	err error
+	l     *Log
+	c     cleaner
+	ratio float64 // share that was never cleaned
+	err   error
 }
 
 // Compaction tells how a log's cleaning stands.
@@ -52,7 +53,7 @@ func (l *Log) maybeCompact(nowMs int64) {
 	if dirty == 0 || (float64(dirty) < l.opt.MinCleanableRatio*float64(clean+dirty) && !due) {
 		return
 	}
-	w := &compactWork{l: l, c: cleaner{fs: l.fs, opt: l.opt, nowMs: nowMs, segments: slices.Clone(l.segments[:n]), dirty: max(l.compaction.Cleaned, l.start)}}
+	w := &compactWork{l: l, ratio: float64(dirty) / float64(clean+dirty), c: cleaner{fs: l.fs, throttle: l.throttle, opt: l.opt, nowMs: nowMs, segments: slices.Clone(l.segments[:n]), dirty: max(l.compaction.Cleaned, l.start)}}
 	w.c.records = batch.Iterator{Codecs: l.records.Codecs}
 	w.c.lastOf, w.c.stop = l.lastBatches(), &l.deleted
 	for _, s := range l.segments {

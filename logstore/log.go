@@ -49,6 +49,7 @@ type Log struct {
 	write      writer
 	work       lanes
 	compaction Compaction
+	throttle   *throttle // of all cleaners
 
 	// start <= hw, hw <= end. Readers see [start, end).
 	start int64 // moved by DeleteRecordsTo and retention

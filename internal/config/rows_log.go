@@ -46,7 +46,7 @@ func logRows() []Row {
 		{Name: "log.cleaner.dedupe.buffer.size", Kind: Long, Default: "134217728", Update: ClusterWide, Doc: "Memory for the cleaners' key maps, all together."},
 		{Name: "log.cleaner.io.buffer.size", Kind: Int, Default: "524288", Valid: atLeast(0), Update: ClusterWide, Effect: Inert, Doc: "Memory for the cleaners' reads and writes, all together."},
 		{Name: "log.cleaner.io.buffer.load.factor", Kind: Double, Default: "0.9", Update: ClusterWide, Effect: Inert, Doc: "How full a key map may get."},
-		{Name: "log.cleaner.io.max.bytes.per.second", Kind: Double, Default: "1.7976931348623157E308", Update: ClusterWide, Effect: Inert, Doc: "Most bytes per second that the cleaners read and write."},
+		{Name: "log.cleaner.io.max.bytes.per.second", Kind: Double, Default: "1.7976931348623157E308", Update: ClusterWide, Doc: "Most bytes per second that the cleaners read and write."},
 		{Name: "log.cleaner.min.cleanable.ratio", Kind: Double, Default: "0.5", Valid: between(0, 1), Update: ClusterWide, Doc: "Dirty share of a log from which it is cleaned."},
 		{Name: "log.cleaner.min.compaction.lag.ms", Kind: Long, Default: "0", Valid: atLeast(0), Update: ClusterWide, Doc: "Age below which a record is not compacted away."},
 		{Name: "log.cleaner.max.compaction.lag.ms", Kind: Long, Default: "9223372036854775807", Valid: atLeast(1), Update: ClusterWide, Doc: "Age above which a record's log is cleaned whatever its dirty share."},

@@ -58,8 +58,9 @@ type Broker struct {
 	pool, checks, work *task.Pool
 
 	// route is what requests are answered from; pending is the image whose partitions are being opened.
-	route   atomic.Pointer[Route]
-	pending atomic.Pointer[meta.Image]
+	route    atomic.Pointer[Route]
+	pending  atomic.Pointer[meta.Image]
+	cleaning *cleaning
 	// hosts belongs to the goroutine that publishes.
 	hosts map[hostKey]*Hosted
 	// makingOffsets: the topic of committed offsets is being created.
@@ -97,6 +98,7 @@ func NewBroker(p Parts) *Broker {
 	b.pool = task.NewPool(p.Group, "handler", b.Options().HandlerThreads)
 	b.checks = task.NewPool(p.Group, "check", b.Options().CheckThreads)
 	b.work = task.NewPool(p.Group, "log-work", b.Options().WorkThreads)
+	b.cleaning = newCleaning(p.Group, b.Options().CleanerThreads)
 	return b
 }
 

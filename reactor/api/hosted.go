@@ -97,11 +97,13 @@ type appendOwner interface {
 
 // runWork carries a log's blocking job out off the shards and applies it back on the owner.
 func (b *Broker) runWork(l *Local, h *Hosted, w logstore.Work) {
-	// An error means that the broker is stopping: nothing will be appended any more.
-	_ = b.work.Do(func() {
+	run := func() {
 		w.Run()
 		h.shard.Post(&workDone{host: h, work: w})
-	})
+	}
+	if !b.cleaning.take(w, run) {
+		_ = b.work.Do(run) // an error means that the broker is stopping: nothing will be appended any more
+	}
 	l.shard.WokeGoroutine()
 }
 

@@ -14,6 +14,8 @@ type Options struct {
 	Listener string
 	// HandlerThreads, CheckThreads and WorkThreads are the sizes of the pools; at least 1 each.
 	HandlerThreads, CheckThreads, WorkThreads int
+	// CleanerThreads is how many logs are cleaned at the same time.
+	CleanerThreads int
 
 	AutoCreateTopics         bool
 	DefaultPartitions        int32

@@ -96,6 +96,7 @@ func (b *Broker) openLogs(context.Context) error {
 	m, err := logstore.OpenManager(logstore.ManagerOptions{
 		Dirs: b.config.LogDirs(), FS: disk.OS(), Clock: b.clock, BrokerID: b.config.BrokerID(),
 		RecoveryThreads: b.config.Int("num.recovery.threads.per.data.dir"), Log: b.log,
+		Pause:        func(ns int64) { time.Sleep(time.Duration(ns)) },
 		OnDirOffline: func(dir string, err error) { b.log.Error("log directory is offline", "dir", dir, "err", err.Error()) },
 	})
 	b.logs = m
