@@ -20,7 +20,7 @@ else
 CHECKED   := $(GO) test -tags invariants
 endif
 
-.PHONY: help build run test race release-test lint lint-full fuzz-smoke sim sim-soak bench bench-latency bench-rivals bench-compare \
+.PHONY: help build run test race release-test lint lint-full fuzz-smoke sim sim-soak bench bench-latency bench-rivals bench-compare lab-tiny lab-check \
 	gen gen-check cover cross ci interop interop-prepare differential zookeeper zk-sim zk-linear zk-linear-short zk-linear-apache zk-three zk-kafka zk-kafka-short zk-clients zk-docs bench-zk kill-loop moving test-giouring soak clean
 
 help: ## list the targets
@@ -69,8 +69,10 @@ bench: bin/bench ## every figure against its floor; appends to benchmarks/histor
 bench-latency: bin/bench ## latency rows with 100 000 samples a side and more (about 30 minutes)
 	bin/bench -rows '^latency' -latency 12s -pairs 10 -history benchmarks/history.jsonl
 
-bench-rivals: bin/bench ## the same beside Apache Kafka 3.9.1 (needs Java and Maven)
-	bin/bench -rivals 3.9.1 -history benchmarks/history.jsonl
+RIVALS    ?= 4.2.0,3.9.1,nats,redis,rabbitmq
+bench-rivals: bin/bench ## beside Kafka, NATS, Redis and RabbitMQ: RIVALS= says whom (needs Java and Maven; redis-server, rabbitmq-server); who is absent is named
+	cd benchmarks/rival && CGO_ENABLED=0 $(GO) build -trimpath -o ../../bin/rival . || echo "NATS cannot be built here and is left out"
+	bin/bench -rivals $(RIVALS) -rows '^(rivals|produce|fetch|durable-8|latency-1k)' -history benchmarks/history.jsonl
 
 bench-compare: bin/bench ## this tree against REF= (a commit), run in turn
 	@[ -n "$(REF)" ] || { echo "say against what: make bench-compare REF=HEAD~1"; exit 2; }
@@ -78,6 +80,17 @@ bench-compare: bin/bench ## this tree against REF= (a commit), run in turn
 	cd bin/reference && CGO_ENABLED=0 $(GO) build -trimpath -o ../pelton-reference ./cmd/pelton
 	git worktree remove --force bin/reference
 	bin/bench -against bin/pelton-reference
+
+LABDIR    ?= bin/lab
+lab-tiny: build ## the example experiments in a tiny form: that they run, not what they find
+	mkdir -p $(LABDIR)
+	for e in disk-backend shards-and-poller writeback; do \
+		bin/pelton lab run examples/lab/$$e.yaml --repetitions 5 --duration 200ms --html $(LABDIR)/$$e.html --csv $(LABDIR)/$$e.csv || exit 1; \
+	done
+
+lab-check: build ## a known effect and an A/A check, live (about 2 minutes): reported, not asserted
+	mkdir -p $(LABDIR)
+	bin/pelton lab run examples/lab/known-effect.yaml --html $(LABDIR)/known-effect.html
 
 .PHONY: bin/bench
 bin/bench: build

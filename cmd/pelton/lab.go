@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,13 +23,13 @@ func labCommand(std streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "lab",
 		Short:   "Find out what a setting of the broker or the kernel does, with intervals",
-		Example: "  pelton lab run perf/lab/examples/disk-backend.yaml --html report.html   # the file says what is varied",
+		Example: "  pelton lab run examples/lab/disk-backend.yaml --html report.html   # the file says what is varied",
 	}
 	var f labFlags
 	run := &cobra.Command{
 		Use:     "run FILE",
 		Short:   "Run an experiment and say what each knob does",
-		Example: "  pelton lab run perf/lab/examples/disk-backend.yaml --html report.html --csv runs.csv",
+		Example: "  pelton lab run examples/lab/disk-backend.yaml --html report.html --csv runs.csv",
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return runLab(cmd.Context(), args[0], f, std) },
 	}
@@ -34,6 +37,13 @@ func labCommand(std streams) *cobra.Command {
 	run.Flags().StringVar(&f.csv, "csv", "", "write every run to this file")
 	run.Flags().StringVar(&f.dir, "dir", "", "directory of the brokers' data, on the disk to be measured (default: a temporary one)")
 	run.Flags().IntVar(&f.repetitions, "repetitions", 0, "instead of the file's")
+	run.Flags().DurationVar(&f.duration, "duration", 0, "of each run, instead of the file's; without a warm-up then")
+	settings := &cobra.Command{
+		Use:   "settings",
+		Short: "List the names that a knob of kind setting may have, and what each turns",
+		Args:  cobra.NoArgs,
+		RunE:  func(*cobra.Command, []string) error { return printSettings(std) },
+	}
 	restore := &cobra.Command{
 		Use:   "restore",
 		Short: "Put back the settings that a run that ended badly has left changed",
@@ -46,13 +56,31 @@ func labCommand(std streams) *cobra.Command {
 			return err
 		},
 	}
-	return family(c, run, restore)
+	return family(c, run, settings, restore)
+}
+
+func printSettings(std streams) error {
+	t := newTable("SETTING", "TURNS", "VALUES")
+	all := lab.Settings()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		s := all[name]
+		switch {
+		case s.Refusal != "":
+			t.add(name, "refused", s.Refusal)
+		case s.Key != "":
+			t.add(name, s.Key, s.Help)
+		default:
+			t.add(name, s.Paths, s.Help)
+		}
+	}
+	return t.print(std.out)
 }
 
 // labFlags are the flags of lab run.
 type labFlags struct {
 	html, csv, dir string
 	repetitions    int
+	duration       time.Duration
 }
 
 // labJournal is where old values of changed settings are kept until they are back.
@@ -74,6 +102,9 @@ func runLab(ctx context.Context, file string, f labFlags, std streams) error {
 			return usageError("%v", err)
 		}
 	}
+	if f.duration > 0 {
+		e.Workload.Duration, e.Workload.Warmup, e.Warmups = f.duration, 0, 0
+	}
 	if f.dir == "" {
 		if f.dir, err = os.MkdirTemp("", "pelton-lab-"); err != nil {
 			return err
@@ -90,7 +121,7 @@ func runLab(ctx context.Context, file string, f labFlags, std streams) error {
 	group := task.NewGroup()
 	defer group.Stop()
 	bench := &lab.Bench{Binary: binary, Dir: f.dir, Log: io.Discard, Group: group}
-	r := &lab.Runner{Measure: bench.Measure, Host: lab.Machine{}, JournalPath: labJournal(), Progress: std.err}
+	r := &lab.Runner{Measure: bench.Measure, Host: lab.Machine{}, JournalPath: labJournal(), At: lab.PlaceOf(f.dir), Progress: std.err}
 	out, err := r.Run(ctx, e)
 	if err != nil {
 		return err

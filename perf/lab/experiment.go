@@ -43,6 +43,7 @@ const (
 	KnobWorkload KnobKind = "workload" // a key of the workload
 	KnobSysctl   KnobKind = "sysctl"   // a kernel setting by its dotted name
 	KnobFile     KnobKind = "file"     // a file under /sys or /proc
+	KnobSetting  KnobKind = "setting"  // one of Settings, by its name
 )
 
 // Knob is one setting and the values to compare; the first one is what the others are measured against.
@@ -203,14 +204,14 @@ func (e *Experiment) knobs(n *yaml.Node) error {
 		name := func(kind KnobKind) func(*yaml.Node) error {
 			return func(n *yaml.Node) error {
 				if k.Kind != "" {
-					return e.bad(n, "a knob is one of broker, workload, sysctl, file; not %s and %s", k.Kind, kind)
+					return e.bad(n, "a knob is one of broker, workload, setting, sysctl, file; not %s and %s", k.Kind, kind)
 				}
 				k.Kind, k.Name = kind, n.Value
 				return nil
 			}
 		}
 		err := e.fields(item, "knob ", map[string]func(*yaml.Node) error{
-			"broker": name(KnobBroker), "workload": name(KnobWorkload), "sysctl": name(KnobSysctl), "file": name(KnobFile),
+			"broker": name(KnobBroker), "workload": name(KnobWorkload), "sysctl": name(KnobSysctl), "file": name(KnobFile), "setting": name(KnobSetting),
 			"values": func(n *yaml.Node) error { return n.Decode(&k.Values) },
 		})
 		if err != nil {
@@ -227,9 +228,11 @@ func (e *Experiment) knobs(n *yaml.Node) error {
 func (e *Experiment) checkKnob(n *yaml.Node, k Knob) error {
 	switch {
 	case k.Kind == "":
-		return e.bad(n, "knob: say which: broker, workload, sysctl or file, with a name")
+		return e.bad(n, "knob: say which: broker, workload, setting, sysctl or file, with a name")
 	case len(k.Values) < 2:
 		return e.bad(n, "knob %s: two values or more", k.Name)
+	case k.Kind == KnobSetting && Settings()[k.Name] == (Setting{}):
+		return e.bad(n, "knob setting %q: one of %s", k.Name, settingNames())
 	case k.Kind == KnobFile && !strings.HasPrefix(k.Name, "/sys/") && !strings.HasPrefix(k.Name, "/proc/"):
 		return e.bad(n, "knob file %q: a path under /sys/ or /proc/", k.Name)
 	case k.Kind == KnobSysctl && (k.Name == "" || strings.Contains(k.Name, "/") || strings.Contains(k.Name, "..")):

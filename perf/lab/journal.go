@@ -22,6 +22,7 @@ var (
 type Host interface {
 	Read(path string) (string, error)
 	Write(path, value string) error
+	Find(pattern string) ([]string, error) // the settings that a pattern fits
 }
 
 // Machine is the real host.
@@ -29,6 +30,9 @@ type Machine struct{}
 
 // Read gives a setting's value; where a file lists its choices, the chosen one.
 func (Machine) Read(path string) (string, error) {
+	if point, ok := strings.CutPrefix(path, "mount:"); ok {
+		return mountOption(point)
+	}
 	b, err := os.ReadFile(path)
 	v := strings.TrimSpace(string(b))
 	if _, rest, ok := strings.Cut(v, "["); ok {
@@ -40,7 +44,20 @@ func (Machine) Read(path string) (string, error) {
 }
 
 // Write sets a value.
-func (Machine) Write(path, value string) error { return os.WriteFile(path, []byte(value), 0) }
+func (Machine) Write(path, value string) error {
+	if point, ok := strings.CutPrefix(path, "mount:"); ok {
+		return remount(point, value)
+	}
+	return os.WriteFile(path, []byte(value), 0)
+}
+
+// Find lists the settings that a pattern fits.
+func (Machine) Find(pattern string) ([]string, error) {
+	if strings.HasPrefix(pattern, "mount:") {
+		return []string{pattern}, nil
+	}
+	return filepath.Glob(pattern)
+}
 
 // change is a setting that was changed and the value it had.
 type change struct {
@@ -156,7 +173,7 @@ func (k Knob) settingPath() string {
 		return "/proc/sys/" + strings.ReplaceAll(k.Name, ".", "/")
 	case KnobFile:
 		return k.Name
-	case KnobBroker, KnobWorkload:
+	case KnobBroker, KnobWorkload, KnobSetting:
 	}
 	return ""
 }

@@ -51,6 +51,16 @@ func (h *host) Write(path, value string) error {
 	return nil
 }
 
+func (h *host) Find(pattern string) ([]string, error) {
+	var found []string
+	for path := range h.values {
+		if ok, err := filepath.Match(pattern, path); ok || err != nil {
+			found = append(found, path)
+		}
+	}
+	return found, nil
+}
+
 func newHost() *host {
 	return &host{values: map[string]string{"/proc/sys/vm/dirty_ratio": "20", "/sys/block/x/queue/scheduler": "none"}, refuses: map[string]string{}, ignores: map[string]bool{}}
 }
@@ -252,7 +262,7 @@ func TestSetRepetitionsKeepsTheBounds(t *testing.T) {
 }
 
 func TestExamplesParse(t *testing.T) {
-	files, err := filepath.Glob("examples/*.yaml")
+	files, err := filepath.Glob("../../examples/lab/*.yaml")
 	if err != nil || len(files) < 3 {
 		t.Fatalf("%v %v", files, err)
 	}
@@ -271,4 +281,52 @@ func FuzzParse(f *testing.F) {
 			t.Fatal("an experiment without a name or knobs was taken")
 		}
 	})
+}
+
+func TestSettingsAreFoundOrRefusedWithTheReason(t *testing.T) {
+	h := newHost()
+	h.values["/sys/block/sdx/queue/scheduler"], h.values["/sys/block/sdx/queue/read_ahead_kb"] = "none", "128"
+	h.values["/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"], h.values["/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor"] = "powersave", "powersave"
+	h.refuses["/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor"] = "performance"
+	e := parsed(t, `
+name: settings
+workload: {mode: produce, duration: 1s}
+knobs:
+  - setting: scheduler
+    values: [none, mq-deadline]
+  - setting: governor
+    values: [powersave, performance]
+  - setting: rps-mask
+    values: [0, 3]
+  - setting: send-path
+    values: [sendfile, copy]
+  - setting: shards
+    values: [1, 2]
+repetitions: 5
+metrics: [cpu_s_per_gb]
+`)
+	seen := map[string]int{}
+	r := &Runner{Host: h, JournalPath: filepath.Join(t.TempDir(), "j"), At: Place{Device: "sdx", Mount: "/"}, Measure: func(_ context.Context, c Cell) (map[string]float64, error) {
+		seen[h.values["/sys/block/sdx/queue/scheduler"]+" "+c.Overrides["num.shards"]]++
+		if h.values["/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"] != "powersave" {
+			t.Error("a refused knob has left a value behind")
+		}
+		return map[string]float64{"cpu_s_per_gb": 1 + float64(len(seen))/10}, nil
+	}}
+	out, err := r.Run(context.Background(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := strings.Join(out.Refused, "\n")
+	for _, want := range []string{"governor", "rps-mask: lab: this machine cannot change rps-mask: there is no /sys/class/net", "send-path", "sendfile"} {
+		if !strings.Contains(refused, want) {
+			t.Errorf("the refusals lack %q:\n%s", want, refused)
+		}
+	}
+	if len(seen) != 4 || h.values["/sys/block/sdx/queue/scheduler"] != "none" {
+		t.Errorf("cells %v, scheduler %s afterwards", seen, h.values["/sys/block/sdx/queue/scheduler"])
+	}
+	if _, err := Parse("x.yaml", []byte("name: x\nknobs:\n  - setting: turbo\n    values: [1, 2]\n")); !errors.Is(err, ErrExperiment) || !strings.Contains(err.Error(), "x.yaml:3") || !strings.Contains(err.Error(), "readahead") {
+		t.Errorf("an unknown setting: %v", err)
+	}
 }

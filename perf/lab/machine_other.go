@@ -15,4 +15,10 @@ func (p *Process) CPU() (float64, error) { return 0, errLinux }
 // Warm does nothing here.
 func Warm(string, int64) error { return nil }
 
+func mountOption(string) (string, error) { return "", errLinux }
+func remount(string, string) error       { return errLinux }
+
+// PlaceOf knows nothing here.
+func PlaceOf(string) Place { return Place{} }
+
 func diesWithUs() *syscall.SysProcAttr { return nil }

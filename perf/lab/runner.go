@@ -53,6 +53,7 @@ type Runner struct {
 	Measure     Measure
 	Host        Host
 	JournalPath string
+	At          Place     // of the brokers' data
 	Progress    io.Writer // nil: none
 }
 
@@ -91,13 +92,10 @@ func (r *Runner) Run(ctx context.Context, e *Experiment) (out *Outcome, err erro
 func (r *Runner) turnable(e *Experiment, journal *Journal, out *Outcome) ([]Knob, error) {
 	var knobs []Knob
 	for _, k := range e.Knobs {
-		path := k.settingPath()
-		var refused error
-		if path != "" {
-			for _, v := range slices.Backward(k.Values) {
-				if refused = journal.Set(path, v); refused != nil {
-					break
-				}
+		refused := r.turn(k, journal, k.Values[len(k.Values)-1])
+		for _, v := range slices.Backward(k.Values[:len(k.Values)-1]) {
+			if refused == nil {
+				refused = r.turn(k, journal, v)
 			}
 		}
 		switch {
@@ -105,11 +103,25 @@ func (r *Runner) turnable(e *Experiment, journal *Journal, out *Outcome) ([]Knob
 			knobs = append(knobs, k)
 		case errors.Is(refused, ErrRefused):
 			out.Refused = append(out.Refused, fmt.Sprintf("%s: %v", k.Name, refused))
+			if err := journal.Restore(); err != nil { // of several files some may have taken a value
+				return nil, err
+			}
 		default:
 			return nil, refused
 		}
 	}
 	return knobs, nil
+}
+
+// turn sets everything behind a knob of the machine to a value.
+func (r *Runner) turn(k Knob, journal *Journal, value string) error {
+	files, err := k.files(r.Host, r.At)
+	for _, path := range files {
+		if err == nil {
+			err = journal.Set(path, value)
+		}
+	}
+	return err
 }
 
 // cellsOf lists all combinations, and the baseline a second time.
@@ -128,14 +140,14 @@ func cellsOf(e *Experiment, knobs []Knob) ([]Cell, error) {
 	for _, at := range append(ats, make([]int, len(knobs))) {
 		c := Cell{At: at, Overrides: maps.Clone(e.Overrides), Workload: e.Workload, again: len(cells) == len(ats)}
 		for i, k := range knobs {
-			switch k.Kind {
-			case KnobBroker:
-				c.Overrides[k.Name] = k.Values[at[i]]
-			case KnobWorkload:
-				if err := SetWorkload(&c.Workload, k.Name, k.Values[at[i]]); err != nil {
-					return nil, fmt.Errorf("%w %s: knob %s: %w", ErrExperiment, e.File, k.Name, err)
-				}
-			case KnobSysctl, KnobFile:
+			if key := k.brokerKey(); key != "" {
+				c.Overrides[key] = k.Values[at[i]]
+			}
+			if k.Kind != KnobWorkload {
+				continue
+			}
+			if err := SetWorkload(&c.Workload, k.Name, k.Values[at[i]]); err != nil {
+				return nil, fmt.Errorf("%w %s: knob %s: %w", ErrExperiment, e.File, k.Name, err)
 			}
 		}
 		cells = append(cells, c)
@@ -148,10 +160,8 @@ func (r *Runner) one(ctx context.Context, e *Experiment, knobs []Knob, c Cell, r
 		return err
 	}
 	for i, k := range knobs {
-		if path := k.settingPath(); path != "" {
-			if err := journal.Set(path, k.Values[c.At[i]]); err != nil {
-				return err
-			}
+		if err := r.turn(k, journal, k.Values[c.At[i]]); err != nil {
+			return err
 		}
 	}
 	name := cellName(knobs, c.At)

@@ -1,0 +1,95 @@
+package lab
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Setting is a knob that an experiment names without a path: where it is depends on the machine.
+type Setting struct {
+	Key     string // of the broker's configuration; or
+	Paths   string // pattern of files; or
+	Refusal string // why it cannot be turned
+	Help    string
+}
+
+// Settings are the names that a knob of kind setting may have. DEVICE stands for the block device under the brokers' data, MOUNT for its
+// mount point.
+func Settings() map[string]Setting {
+	return map[string]Setting{
+		"shards":           {Key: "num.shards", Help: "shards of the broker"},
+		"pinning":          {Key: "pelton.pin", Help: "each shard on its core"},
+		"disk-backend":     {Key: "pelton.disk.backend", Help: "auto, uring, portable"},
+		"sqpoll":           {Key: "pelton.uring.sqpoll", Help: "a kernel thread polls the ring"},
+		"ring-entries":     {Key: "pelton.uring.entries", Help: "entries of a ring"},
+		"disk-workers":     {Key: "pelton.disk.workers", Help: "threads of the portable backend"},
+		"durability":       {Key: "log.flush.interval.messages", Help: "1: fdatasync before each answer"},
+		"rcvlowat":         {Key: "pelton.net.rcvlowat.bytes", Help: "SO_RCVLOWAT for the rest of large frames"},
+		"busy-poll":        {Key: "pelton.net.busy.poll.us", Help: "SO_BUSY_POLL"},
+		"congestion":       {Key: "pelton.net.congestion", Help: "TCP congestion control"},
+		"send-buffer":      {Key: "socket.send.buffer.bytes", Help: "SO_SNDBUF"},
+		"receive-buffer":   {Key: "socket.receive.buffer.bytes", Help: "SO_RCVBUF"},
+		"thp":              {Paths: "/sys/kernel/mm/transparent_hugepage/enabled", Help: "always, madvise, never"},
+		"thp-defrag":       {Paths: "/sys/kernel/mm/transparent_hugepage/defrag", Help: "always, defer, madvise, never"},
+		"governor":         {Paths: "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor", Help: "performance, powersave, schedutil"},
+		"irq-mask":         {Paths: "/proc/irq/[0-9]*/smp_affinity", Help: "cores that take interrupts, as a hexadecimal mask"},
+		"rps-mask":         {Paths: "/sys/class/net/*/queues/rx-*/rps_cpus", Help: "cores that take received packets, as a hexadecimal mask"},
+		"readahead":        {Paths: "/sys/block/DEVICE/queue/read_ahead_kb", Help: "KiB that the kernel reads ahead"},
+		"scheduler":        {Paths: "/sys/block/DEVICE/queue/scheduler", Help: "none, mq-deadline, bfq, kyber"},
+		"noatime":          {Paths: "mount:MOUNT", Help: "noatime, relatime, strictatime"},
+		"defer-taskrun":    {Refusal: "the broker has no key for it: it is used wherever the kernel grants it, and the ready line says so; compare disk-backend uring with portable"},
+		"fixed-buffers":    {Refusal: "the broker writes from the buffers that requests were read into, which are not registered with the ring"},
+		"io-wq":            {Refusal: "the broker has no key for the limits of the kernel's ring workers"},
+		"send-path":        {Refusal: "records leave by sendfile; copies are made for TLS and old formats only, and MSG_ZEROCOPY and SEND_ZC are not used"},
+		"nodelay":          {Refusal: "TCP_NODELAY is always on; an answer is written whole, so there is nothing to cork"},
+		"quickack":         {Refusal: "the broker leaves TCP_QUICKACK to the kernel"},
+		"broker-readahead": {Refusal: "the broker's read-ahead follows the fetch's size; readahead turns the kernel's"},
+	}
+}
+
+// settingNames is for messages.
+func settingNames() string { return strings.Join(slices.Sorted(maps.Keys(Settings())), ", ") }
+
+// Place is where an experiment's brokers keep their data, for the settings that depend on it.
+type Place struct{ Device, Mount string }
+
+// files are the settings behind a knob on this machine; none for the kinds that are not the machine's. A knob that has none here is refused.
+func (k Knob) files(host Host, at Place) ([]string, error) {
+	if k.Kind != KnobSetting {
+		if p := k.settingPath(); p != "" {
+			return []string{p}, nil
+		}
+		return nil, nil
+	}
+	s := Settings()[k.Name]
+	switch {
+	case s.Refusal != "":
+		return nil, fmt.Errorf("%w %s: %s", ErrRefused, k.Name, s.Refusal)
+	case s.Paths == "":
+		return nil, nil
+	case strings.Contains(s.Paths, "DEVICE") && at.Device == "":
+		return nil, fmt.Errorf("%w %s: the data lie on no block device of their own (--dir on another disk?)", ErrRefused, k.Name)
+	case strings.Contains(s.Paths, "MOUNT") && at.Mount == "":
+		return nil, fmt.Errorf("%w %s: the mount of the data is not known", ErrRefused, k.Name)
+	}
+	pattern := strings.NewReplacer("DEVICE", at.Device, "MOUNT", at.Mount).Replace(s.Paths)
+	files, err := host.Find(pattern)
+	if err != nil || len(files) == 0 {
+		return nil, fmt.Errorf("%w %s: there is no %s here, as on most virtual machines", ErrRefused, k.Name, pattern)
+	}
+	return files, nil
+}
+
+// brokerKey is the configuration key behind a knob, if it is one of the broker's.
+func (k Knob) brokerKey() string {
+	switch k.Kind {
+	case KnobBroker:
+		return k.Name
+	case KnobSetting:
+		return Settings()[k.Name].Key
+	case KnobWorkload, KnobSysctl, KnobFile:
+	}
+	return ""
+}
