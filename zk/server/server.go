@@ -52,7 +52,9 @@ func (m *mailbox) put(fn func(*loop)) bool {
 		return false
 	}
 	m.mu.queue = append(m.mu.queue, fn)
-	m.wake()
+	if len(m.mu.queue) == 1 { // else the loop was woken and has not looked yet
+		m.wake()
+	}
 	return true
 }
 
