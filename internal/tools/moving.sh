@@ -65,10 +65,10 @@ complaints() {
 	{
 		"$apache" tool kafka "$1" kafka.tools.DumpLogSegments --deep-iteration --files "$(found '*.log')"
 		"$apache" tool kafka "$1" kafka.tools.DumpLogSegments --verify-index-only --files "$(found '*.index')"
-		"$apache" tool kafka "$1" kafka.tools.DumpLogSegments --index-sanity-check --files "$(found '*index' | sed 's/[^,]*txnindex,*//g; s/,$//')"
+		"$apache" tool kafka "$1" kafka.tools.DumpLogSegments --index-sanity-check --files "$(found '*[0-9].index'),$(found '*.timeindex')"
 		[ -z "$(found '*.snapshot')" ] || "$apache" tool kafka "$1" kafka.tools.DumpLogSegments --files "$(found '*.snapshot')"
 		[ -z "$(found '*.txnindex')" ] || "$apache" tool kafka "$1" kafka.tools.DumpLogSegments --files "$(found '*.txnindex')"
-	} >dumped.txt 2>&1
+	} >dumped.txt 2>&1 || { tail -3 dumped.txt >&2; fail "DumpLogSegments of $1 failed"; }
 	grep -q 'passed sanity check' dumped.txt || fail "no index was checked"
 	grep -i 'isvalid: false\|non-consecutive\|is followed by\|corrupt\|Mismatch\|Index offset\|Index timestamp\|out of order\|Exception\|Could not' dumped.txt || true
 }
