@@ -34,7 +34,7 @@ func (h *halt) settle(s *Shard) {
 		return
 	}
 	for i := range s.out {
-		if s.out[i].late.len() > 0 {
+		if o := &s.out[i]; o.late.len() > 0 && !o.to.halt.dead.Load() {
 			return
 		}
 	}

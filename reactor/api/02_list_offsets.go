@@ -71,17 +71,23 @@ func listOffsetsTwice(req *kmsg.ListOffsetsRequest) map[string]int {
 // listOffset answers one partition; it waits for the owner's shard, and for the disk when the answer is not cached.
 func (b *Broker) listOffset(version int16, req *kmsg.ListOffsetsRequest, topic string, q *kmsg.ListOffsetsRequestTopicPartition, p *kmsg.ListOffsetsResponseTopicPartition) {
 	done := make(chan struct{})
-	find := &offsetSearch{version: version, committed: req.IsolationLevel == 1, consumer: req.ReplicaID == -1, query: q, answer: p, done: done}
+	found := *p // the owner's until it is done
+	find := &offsetSearch{version: version, committed: req.IsolationLevel == 1, consumer: req.ReplicaID == -1, query: q, answer: &found, done: done}
 	b.On(topic, q.Partition, func(h *Hosted, err error) {
 		if err != nil {
-			p.ErrorCode = int16(b.missing(topic, q.Partition))
+			found.ErrorCode = int16(b.missing(topic, q.Partition))
 			close(done)
 			return
 		}
 		find.host = h
 		find.step()
 	})
-	<-done
+	select {
+	case <-done:
+		*p = found
+	case <-b.stopped: // its shard will not answer any more
+		p.ErrorCode = int16(wire.NotLeaderOrFollower)
+	}
 }
 
 // missing is the code for a partition that is not open here.

@@ -74,6 +74,8 @@ type Broker struct {
 	limits atomic.Pointer[quota.Limits]
 	quotas map[meta.QuotaEntity]map[string]string
 	book   *quota.Book
+	// derived are the options that the route was made with; they belong to the goroutine that publishes.
+	derived *Options
 	// complaints bounds the lines of the log about what remotes sent.
 	complaints complaints
 
@@ -303,7 +305,7 @@ func (v *visit) Deliver(s *reactor.Shard) {
 	localOf(s).touch(v.host)
 }
 
-// ShardsStopped ends the wait of handlers for a shard that will not answer; after the server has stopped, before the pools do.
+// ShardsStopped ends every wait for a shard that will not answer: when one has failed, or after the server has stopped, before the pools do.
 func (b *Broker) ShardsStopped() { b.stopOnce.Do(func() { close(b.stopped) }) }
 
 // Wait runs fn on the partition's shard and returns when it has run. For handlers in the pool.

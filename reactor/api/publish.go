@@ -2,6 +2,7 @@ package api
 
 import (
 	"maps"
+	"slices"
 	"sync"
 
 	"github.com/pelton-broker/pelton/controller/meta"
@@ -12,38 +13,79 @@ import (
 
 // Publish makes an image the one that requests are answered from. It opens the partitions that
 // are new here, tells the owners of the others what changed, and only then swaps the route, so
-// that no answer names a leader that does not take writes yet (design 2.6). It blocks; the
-// controller calls it from one goroutine, in the order of images.
+// that no answer names a leader that does not take writes yet (design 2.6). What did not change
+// is taken over as it is: an image costs what it changes. It blocks; the controller calls it from
+// one goroutine, in the order of images. When the shards have stopped it gives up.
 func (b *Broker) Publish(img *meta.Image) {
 	b.takeDynamic(img)
 	b.takeQuotas(img)
 	b.pending.Store(img)
-	route := &Route{Image: img, topics: make(map[string]*topicRoute, len(img.Topics)), byID: make(map[meta.ID]*topicRoute, len(img.Topics))}
-	keep := make(map[hostKey]bool, len(b.hosts))
-	var opening sync.WaitGroup
-	for _, t := range img.Topics {
-		if t.Deleting {
-			continue
+	before, fresh := b.route.Load(), []*topicRoute(nil)
+	route, same := b.takeOver(before, img)
+	if !same {
+		var opening sync.WaitGroup
+		for _, t := range img.Topics {
+			if t.Deleting || route.topics[t.Name] != nil {
+				continue
+			}
+			tr := b.routeTopic(t, &opening)
+			route.topics[t.Name], route.byID[t.ID] = tr, tr
+			fresh = append(fresh, tr)
 		}
-		tr := b.routeTopic(t, keep, &opening)
-		route.topics[t.Name] = tr
-		route.byID[t.ID] = tr
+		opening.Wait()
 	}
-	opening.Wait()
-	for _, tr := range route.topics {
+	for _, tr := range fresh {
 		tr.keepFormat()
 	}
-	var settling sync.WaitGroup
-	for _, tr := range route.topics {
-		b.settleHosts(tr, &settling)
+	if !b.settleHosts(fresh, before) {
+		return
 	}
-	settling.Wait()
-	before := b.route.Swap(route)
-	b.dropGone(keep)
-	b.forgetOffsets(before.vanished(route))
+	b.route.Store(route)
+	b.derived = b.opts.Load()
+	if !same {
+		b.dropGone(route)
+		b.forgetOffsets(before.vanished(route))
+	}
 	for _, s := range b.server.Shards() {
 		s.Post(routeChanged{})
 	}
+}
+
+// takeOver begins the route of an image with the topics that are as they were. same: all are, and nothing else was there.
+func (b *Broker) takeOver(before *Route, img *meta.Image) (route *Route, same bool) {
+	kept, due := 0, 0
+	for _, t := range img.Topics {
+		if !t.Deleting {
+			due++
+		}
+		if b.asBefore(before.topics[t.Name], t) {
+			kept++
+		}
+	}
+	if kept == due && kept == len(before.topics) {
+		return &Route{Image: img, topics: before.topics, byID: before.byID}, true
+	}
+	route = &Route{Image: img, topics: make(map[string]*topicRoute, due), byID: make(map[meta.ID]*topicRoute, due)}
+	for _, t := range img.Topics {
+		if old := before.topics[t.Name]; b.asBefore(old, t) {
+			route.topics[t.Name], route.byID[t.ID] = old, old
+		}
+	}
+	return route, false
+}
+
+// asBefore tells whether a topic is what an entry of the last route was made from. One with a partition that could not be opened is not:
+// that is tried again.
+func (b *Broker) asBefore(old *topicRoute, t *meta.Topic) bool {
+	if old == nil || old.topic != t || t.Deleting || b.derived != b.opts.Load() {
+		return false
+	}
+	for i, p := range t.Partitions {
+		if old.hosts[i] == nil && p.Hosts(b.Options().BrokerID) {
+			return false
+		}
+	}
+	return true
 }
 
 // takeDynamic applies the dynamic broker settings of an image.
@@ -66,16 +108,14 @@ type routeChanged struct{}
 func (routeChanged) Deliver(s *reactor.Shard) { localOf(s).resumeParked() }
 
 // routeTopic builds a topic's entry and starts the opening of what is new on this broker.
-func (b *Broker) routeTopic(t *meta.Topic, keep map[hostKey]bool, opening *sync.WaitGroup) *topicRoute {
+func (b *Broker) routeTopic(t *meta.Topic, opening *sync.WaitGroup) *topicRoute {
 	o := b.Options().Topic(t.Config)
 	tr := &topicRoute{topic: t, hosts: make([]*Hosted, len(t.Partitions)), limits: o.Limits, options: o}
 	for i, p := range t.Partitions {
 		if !p.Hosts(b.Options().BrokerID) {
 			continue
 		}
-		key := hostKey{t.ID, p.Index}
-		keep[key] = true
-		if h := b.hosts[key]; h != nil {
+		if h := b.hosts[hostKey{t.ID, p.Index}]; h != nil {
 			tr.hosts[i] = h
 			continue
 		}
@@ -121,17 +161,56 @@ func (tr *topicRoute) keepFormat() {
 	}
 }
 
-// settleHosts gives every partition of a topic its part of the image, on its owner.
-func (b *Broker) settleHosts(tr *topicRoute, wait *sync.WaitGroup) {
-	for i, h := range tr.hosts {
-		if h == nil {
-			continue
+// settleHosts gives every partition of these topics that changed its part of the image, on its owner; false when the owners have stopped.
+func (b *Broker) settleHosts(topics []*topicRoute, before *Route) bool {
+	var mail []*adopt
+	for _, tr := range topics {
+		old := before.topics[tr.topic.Name]
+		if old != nil && old.topic.ID != tr.topic.ID {
+			old = nil
 		}
-		key := hostKey{tr.topic.ID, h.Partition}
-		isNew := b.hosts[key] == nil
-		b.hosts[key] = h
-		wait.Add(1)
-		h.shard.Post(&adopt{host: h, part: tr.topic.Partitions[i], options: tr.options, broker: b.Options().BrokerID, isNew: isNew, done: wait})
+		for i, h := range tr.hosts {
+			if h == nil {
+				continue
+			}
+			key := hostKey{tr.topic.ID, h.Partition}
+			isNew := b.hosts[key] == nil
+			b.hosts[key] = h
+			if isNew || !b.settled(old, tr, i) {
+				mail = append(mail, &adopt{host: h, part: tr.topic.Partitions[i], options: tr.options, broker: b.Options().BrokerID, isNew: isNew})
+			}
+		}
+	}
+	done := make(chan struct{}, len(mail))
+	for _, m := range mail {
+		m.done = done
+		m.host.shard.Post(m)
+	}
+	for range mail {
+		if !b.await(done) {
+			return false
+		}
+	}
+	return true
+}
+
+// settled tells whether a partition's owner knows all that the next route says of it.
+func (b *Broker) settled(old, next *topicRoute, i int) bool {
+	if old == nil || i >= len(old.topic.Partitions) || b.derived != b.opts.Load() || !maps.Equal(old.topic.Config, next.topic.Config) {
+		return false
+	}
+	was, is := old.topic.Partitions[i], next.topic.Partitions[i]
+	return was.Leader == is.Leader && was.LeaderEpoch == is.LeaderEpoch && slices.Equal(was.ISR, is.ISR) &&
+		old.options.Target.Magic == next.options.Target.Magic
+}
+
+// await waits for a shard's word; false when the shards have stopped.
+func (b *Broker) await(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	case <-b.stopped:
+		return false
 	}
 }
 
@@ -142,12 +221,12 @@ type adopt struct {
 	options TopicOptions
 	broker  int32
 	isNew   bool
-	done    *sync.WaitGroup
+	done    chan<- struct{} // with room for every sender
 }
 
 // Deliver implements reactor.Message.
 func (a *adopt) Deliver(s *reactor.Shard) {
-	defer a.done.Done()
+	defer func() { a.done <- struct{}{} }()
 	l, h := localOf(s), a.host
 	if a.isNew {
 		h.Log.Bind(s.Disk)
@@ -183,16 +262,18 @@ func (l *Local) wakeAll(h *Hosted) {
 	}
 }
 
-// dropGone closes the partitions that the image no longer places here.
-func (b *Broker) dropGone(keep map[hostKey]bool) {
+// dropGone closes the partitions that the route no longer places here.
+func (b *Broker) dropGone(route *Route) {
 	for key, h := range b.hosts {
-		if keep[key] {
+		if tr := route.topics[h.Topic]; tr != nil && tr.topic.ID == key.topic && tr.host(key.partition) == h {
 			continue
 		}
 		delete(b.hosts, key)
 		done := make(chan struct{})
 		h.shard.Post(&leaveHost{host: h, done: done})
-		<-done
+		if !b.await(done) {
+			return
+		}
 		if err := b.logs.Delete(logstore.TopicPartition{Topic: h.Topic, Partition: h.Partition}); err != nil {
 			b.log.Error("partition cannot be removed", "tp", h.Topic, "partition", h.Partition, "err", err.Error())
 		}

@@ -170,7 +170,10 @@ func (b *Broker) reactorOptions(c *config.Broker, limiter *netpoll.Limiter) reac
 		OnSlowTurn:  b.slowTurn,
 		OnTurnTime:  func(shard int, ns int64) { b.perf.Shard(shard).Observe(perf.TurnSeconds, ns) },
 		OnProbe:     b.probed,
-		OnFatal:     func(shard int, err error) { b.fatal(fmt.Errorf("shard %d: %w", shard, err)) },
+		OnFatal: func(shard int, err error) {
+			b.api.ShardsStopped() // nobody waits for that one; the broker ends
+			b.fatal(fmt.Errorf("shard %d: %w", shard, err))
+		},
 	}
 }
 
