@@ -132,7 +132,13 @@ func (p *produce) start() {
 			part.res.Err = int16(code)
 			continue
 		}
-		heavy = heavy || part.adapts() || tooHeavy(p.req.Parts[i].Records)
+		if part.adapts() {
+			heavy = true
+			if part.adapted == nil {
+				part.adapted = p.local.spares.take()
+			}
+		}
+		heavy = heavy || tooHeavy(p.req.Parts[i].Records)
 	}
 	if p.transactionWithoutID() {
 		for i := range p.parts {

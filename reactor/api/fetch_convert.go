@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/pelton-broker/pelton/logstore"
 	"github.com/pelton-broker/pelton/logstore/batch"
@@ -19,8 +20,6 @@ const (
 	convertedRoom  = 64 << 20
 	// convertChunk is how much of a file is read at a time.
 	convertChunk = 256 << 10
-	// keptConverted is the most memory for converted records that a request keeps for the next one.
-	keptConverted = 1 << 20
 )
 
 // noConversion is fetchPart.down of records that leave as they are.
@@ -64,6 +63,9 @@ func (f *fetch) convert() {
 		f.room = convertedLeast
 	}
 	f.room = min(f.room, int(max(f.req.MaxBytes, 1)), int(f.local.broker.Options().FetchMaxBytes))
+	if f.made == nil {
+		f.made = f.local.spares.take()
+	}
 	if err := f.local.broker.checks.Do(func() {
 		f.convertParts()
 		f.local.shard.Post((*convertedFetch)(f))
@@ -116,10 +118,8 @@ func (f *fetch) dropConverted() {
 		f.local.held(-int64(cap(f.made)))
 		f.converted = false
 	}
-	if cap(f.made) > keptConverted {
-		f.made = nil
-	}
-	f.made = f.made[:0]
+	f.local.spares.put(f.made)
+	f.made = nil
 }
 
 // convertParts converts part after part until the answer is full, in the pool.
@@ -161,6 +161,8 @@ type converter struct {
 func (c *converter) part(made []byte, p *fetchPart, room int) ([]byte, wire.Code) {
 	begin := len(made)
 	pos, end := p.span.Pos, p.span.Pos+p.span.Len
+	// The old form is a little larger; small records, of which it is much larger, cost a second growth.
+	made = slices.Grow(made, int(min(p.span.Len, int64(room)))*17/16)
 	for pos < end && (len(made) == begin || len(made) < room) {
 		b, err := c.read(&p.span, pos, end)
 		if err != nil {
@@ -197,6 +199,9 @@ func (c *converter) chunk(made, b []byte, p *fetchPart, room int) ([]byte, int, 
 // read brings whole batches from pos on into memory: one at least, however large.
 func (c *converter) read(s *logstore.Span, pos, end int64) ([]byte, error) {
 	want := min(int64(convertChunk), end-pos)
+	if pos == s.Pos {
+		want = min(max(want, s.FirstLen), end-pos)
+	}
 	for {
 		if int64(cap(c.raw)) < want {
 			c.raw = make([]byte, want)

@@ -34,6 +34,7 @@ type Local struct {
 	freeFetch   []*fetch
 	// convertedHeld is the memory of converted records whose answers have not gone.
 	convertedHeld int64
+	spares        spares
 
 	followed []*producePart // whose phases are measured, until the disk is asked for their records
 	submits  func()         // follow, kept so that a log can have it

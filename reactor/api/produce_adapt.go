@@ -12,9 +12,6 @@ func (part *producePart) adapts() bool {
 	return part.req.version < 3 || part.topic.options.Target != (batch.Target{Magic: 2, Codec: batch.KeepCodec})
 }
 
-// keptAdapted is the most memory for adapted records that a request keeps for the next one.
-const keptAdapted = 1 << 20
-
 // adapt checks the records and brings them into the topic's form, in the pool or on the connection's shard.
 func (part *producePart) adapt(records []byte, lim batch.Limits) {
 	if part.req.version >= 3 {
@@ -39,15 +36,14 @@ func (part *producePart) adapt(records []byte, lim batch.Limits) {
 	}
 }
 
-// countAdapted counts what was converted, on the connection's shard, and gives large memory back.
+// countAdapted counts what was converted, on the connection's shard, and gives the memory back.
 func (part *producePart) countAdapted(l *Local) {
 	if part.converted > 0 {
 		l.set.Add(perf.ProduceConvertedBytes, part.converted)
 		part.converted = 0
 	}
-	if cap(part.adapted) > keptAdapted {
-		part.adapted = nil
-	}
+	l.spares.put(part.adapted)
+	part.adapted = nil
 }
 
 // oldStorageError is the code for a log that cannot be reached in an answer to a client too old to know KAFKA_STORAGE_ERROR: it would give
