@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math/rand"
 	"slices"
+
+	"github.com/pelton-broker/pelton/perf/lab"
 )
 
 // sample is what one round of one side measured, by metric.
@@ -97,6 +99,8 @@ type figure struct {
 	// Samples is the number of pooled latencies behind a far percentile.
 	Samples int64
 	Met     bool
+	// Effect is the change against another build of the broker, with its interval; nil otherwise, and with too few rounds.
+	Effect *lab.Effect
 }
 
 // judge makes a claim's figure. Rounds are paired in time, so a slow minute of the machine hits both sides.
@@ -124,6 +128,11 @@ func (o outcome) judge(c claim) (figure, error) {
 	}
 	f.Value, f.Other, f.Ratio = median(values), median(others), median(ratios)
 	f.Low, f.High, f.Rounds = slices.Min(ratios), slices.Max(ratios), len(ratios)
+	if c.over == "reference" {
+		if e, err := lab.EffectOf(others, values[:len(others)], 1); err == nil {
+			f.Effect = &e
+		}
+	}
 	f.Met = f.Ratio >= c.bound
 	if c.atMost {
 		f.Met = f.Ratio <= c.bound

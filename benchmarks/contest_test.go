@@ -179,3 +179,26 @@ func TestProcessTimeGrowsWithWork(t *testing.T) {
 		t.Fatalf("%v s, then %v s, %v (%d)", before, after, err, sum)
 	}
 }
+
+func TestComparisonOfBuildsHasAnInterval(t *testing.T) {
+	o := outcome{}
+	for i := range 8 {
+		noise := 1 + float64(i%3)/100
+		o["pelton"] = append(o["pelton"], sample{"cpu": 1.2 * noise})
+		o["reference"] = append(o["reference"], sample{"cpu": 1 + float64(i%2)/100})
+	}
+	f, err := o.judge(claim{row: "x", side: "pelton", metric: "cpu", over: "reference", info: true})
+	if err != nil || f.Effect == nil || !f.Effect.Shown() || f.Effect.Low < 0.15 || f.Effect.High > 0.25 {
+		t.Fatalf("%v %+v", err, f.Effect)
+	}
+	var b strings.Builder
+	if err := (&report{figures: []figure{f}}).table(&b); err != nil || !strings.Contains(b.String(), "+20 % cpu, 95 % interval") {
+		t.Fatalf("%v\n%s", err, b.String())
+	}
+	for name := range o {
+		o[name] = o[name][:3]
+	}
+	if f, err = o.judge(claim{row: "x", side: "pelton", metric: "cpu", over: "reference", info: true}); err != nil || f.Effect != nil {
+		t.Fatalf("three rounds make no interval: %v %+v", err, f.Effect)
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strings"
 	"syscall"
 	"time"
 
@@ -22,14 +23,14 @@ import (
 
 // settings are the flags.
 type settings struct {
-	pelton, floor, apache, dir, history, rows, rivals string
-	against                                           string
-	pairs                                             int
-	bytes                                             int64
-	scale                                             float64
-	latency                                           time.Duration
-	verbose                                           bool
-	seed                                              int64
+	pelton, floor, nats, apache, dir, history, rows, rivals string
+	against                                                 string
+	pairs                                                   int
+	bytes                                                   int64
+	scale                                                   float64
+	latency                                                 time.Duration
+	verbose                                                 bool
+	seed                                                    int64
 }
 
 func main() {
@@ -49,7 +50,8 @@ func run() error {
 	flag.StringVar(&s.dir, "dir", "", "directory for all data, on the disk that is to be measured (default: a temporary one)")
 	flag.StringVar(&s.history, "history", "", "file that the record lines are appended to")
 	flag.StringVar(&s.rows, "rows", ".", "expression for the names of the rows to run")
-	flag.StringVar(&s.rivals, "rivals", "", "Kafka version to run alongside, e.g. 3.9.1")
+	flag.StringVar(&s.nats, "nats", "bin/rival", "program with a NATS server, from benchmarks/rival")
+	flag.StringVar(&s.rivals, "rivals", "", "what to run alongside, with commas: versions of Kafka (4.2.0, 3.9.1), nats, redis, rabbitmq")
 	flag.StringVar(&s.against, "against", "", "broker binary of another commit to run alongside, as the side \"reference\"")
 	flag.IntVar(&s.pairs, "pairs", 7, "rounds that count")
 	flag.Int64Var(&s.bytes, "bytes", 300_000_000, "bytes of a round")
@@ -79,6 +81,7 @@ func run() error {
 	defer b.stopAll()
 	b.discard = 1
 	if s.rivals != "" {
+		b.rivalNames, b.natsBin = strings.Split(s.rivals, ","), s.nats
 		b.discard = 3 // a Java server's first rounds are two to four times dearer
 	}
 	err = b.measure(ctx, s, os.Stdout)
@@ -95,7 +98,7 @@ type row struct {
 }
 
 func (b *bench) rows() []row {
-	return []row{
+	rows := []row{
 		{"produce-1m", b.produceRow("produce-1m", 1_000_000, 1000, 1, 1.35)},
 		{"produce-1m-100b", b.produceRow("produce-1m-100b", 1_000_000, 100, 1, 1.6)},
 		{"produce-16k", b.produceRow("produce-16k", 16_384, 1000, 5, 2.0)},
@@ -119,6 +122,14 @@ func (b *bench) rows() []row {
 		{"zk-idle", b.zkIdleRow},
 		{"zk-start", b.zkStartRow},
 	}
+	if len(b.rivalNames) == 0 {
+		return rows
+	}
+	return append(rows,
+		row{"rivals-100b", b.rivalRow("rivals-100b", 100, 400_000, false, false)},
+		row{"rivals-1k", b.rivalRow("rivals-1k", 1000, 200_000, false, false)},
+		row{"rivals-1k-durable", b.rivalRow("rivals-1k-durable", 1000, 20_000, true, false)},
+		row{"rivals-1k-fetch", b.rivalRow("rivals-1k-fetch", 1000, 200_000, false, true)})
 }
 
 func (b *bench) measure(ctx context.Context, s settings, out io.Writer) error {
@@ -147,10 +158,14 @@ func (b *bench) measure(ctx context.Context, s settings, out io.Writer) error {
 		}
 		brokers = append(brokers, t)
 	}
-	if s.rivals != "" {
-		t, err := b.kafka(s.rivals)
+	for _, version := range b.rivalNames {
+		if version == "" || version[0] < '0' || version[0] > '9' {
+			continue
+		}
+		t, err := b.kafka(version)
 		if err != nil {
-			return err
+			r.notes = append(r.notes, fmt.Sprintf("kafka %s takes no part: %v", version, err))
+			continue
 		}
 		brokers = append(brokers, t)
 	}
@@ -179,6 +194,9 @@ func (b *bench) runRow(ctx context.Context, row row, brokers []*target, r *repor
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", row.name, err)
+	}
+	for _, reason := range o.skipped {
+		r.notes = append(r.notes, row.name+" without "+reason)
 	}
 	o.compare("pelton", "reference")
 	result, err := o.run(ctx, rng, func(line string) {

@@ -17,6 +17,7 @@ import (
 // report collects figures, prints the table and keeps the record.
 type report struct {
 	figures []figure
+	notes   []string // who takes no part, and why
 	lines   []map[string]any
 	base    map[string]any // conditions common to all
 }
@@ -40,6 +41,9 @@ func (r *report) add(c *contest, o outcome, far []figure) error {
 		k := map[string]any{"row": f.row, "side": f.side, "metric": f.metric, "value": round4(f.Value), "rounds": f.Rounds}
 		if f.over != "" {
 			k["over"], k["other"], k["ratio"], k["low"], k["high"] = f.over, round4(f.Other), round4(f.Ratio), round4(f.Low), round4(f.High)
+		}
+		if f.Effect != nil {
+			k["change"], k["change_low"], k["change_high"] = round4(f.Effect.Change), round4(f.Effect.Low), round4(f.Effect.High)
 		}
 		if f.Samples > 0 {
 			k["samples"] = f.Samples
@@ -70,12 +74,19 @@ func (r *report) table(w io.Writer) error {
 			against, ratio = fmt.Sprintf("%s %.3g", f.over, f.Other), fmt.Sprintf("%.2f", f.Ratio)
 		}
 		bound, verdict := "", ""
+		if f.Effect != nil {
+			verdict = f.Effect.Sentence("", f.metric)[2:]
+		}
 		if !f.info {
 			bound, verdict = fmt.Sprintf("%s %g", map[bool]string{true: "≤", false: "≥"}[f.atMost], f.bound), map[bool]string{true: "met", false: "NOT MET"}[f.Met]
 		}
 		fmt.Fprintf(t, "%s\t%s\t%.3g %s\t%s\t%s\t%s\t%s\t%s\n", f.row, f.side, f.Value, f.unit, against, ratio, spread, bound, verdict)
 	}
-	return t.Flush()
+	err := t.Flush()
+	for _, n := range r.notes {
+		fmt.Fprintln(w, n)
+	}
+	return err
 }
 
 // keep appends the record lines to a history file.

@@ -30,6 +30,8 @@ type target struct {
 // bench is what all contests share.
 type bench struct {
 	peltonBin, floorBin, apache string
+	natsBin                     string
+	rivalNames                  []string // other servers and versions of Kafka that take part
 	dir                         string
 	group                       *task.Group
 	log                         io.Writer

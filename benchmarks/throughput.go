@@ -15,8 +15,9 @@ type opened struct {
 	*contest
 	b       *bench
 	targets []*target
-	pools   *pools  // latency rows: the rounds' histograms
-	far     []claim // and the claims about them
+	pools   *pools   // latency rows: the rounds' histograms
+	far     []claim  // and the claims about them
+	skipped []string // rivals that do not take part, with the reason
 }
 
 // open starts a contest; the row's programs are added with use.

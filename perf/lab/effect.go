@@ -58,6 +58,11 @@ func effectOf(a, b []float64, rng *rand.Rand) (Effect, error) {
 	return Effect{Change: math.Exp(mean) - 1, Low: math.Exp(mean-at(0.975)*se) - 1, High: math.Exp(mean-at(0.025)*se) - 1, Pairs: n}, nil
 }
 
+// EffectOf compares two rows of measurements taken in pairs, b with a; the seed makes the interval repeatable.
+func EffectOf(a, b []float64, seed int64) (Effect, error) {
+	return effectOf(a, b, rand.New(rand.NewSource(seed)))
+}
+
 // meanError is the mean and its standard error.
 func meanError(v []float64) (mean, se float64) {
 	for _, x := range v {
