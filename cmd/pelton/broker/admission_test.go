@@ -68,3 +68,35 @@ func TestProduceOfManyPartitionsWaitsForMemory(t *testing.T) {
 		want(t, "the one that is there", resp.Topics[0].Partitions[0].ErrorCode, 0)
 	}
 }
+
+// Frames that have begun and do not end hold up to 64 KiB each without asking the budget. All buffers of a shard together are bounded:
+// connections are closed before memory is taken beyond that, and the shard goes on.
+func TestBuffersOfAShardAreBounded(t *testing.T) {
+	n := own(t, "num.shards=1", "socket.request.max.bytes=1048576", "pelton.request.memory.bytes=2097152")
+	const bound = 3*2097152 + 1048576
+	part := make([]byte, 60<<10)
+	part[1] = 1 // of 64 KiB
+	var conns []*conn
+	for range 300 {
+		c := n.dial(t)
+		_ = c.tryWrite(part) // it may be closed already
+		conns = append(conns, c)
+	}
+	closed := func() uint64 { return n.broker.Counters()[0].Net.Closed }
+	eventually(t, "connections are closed for want of memory", func() bool { return closed() > 0 })
+	if got := n.broker.Counters()[0].ArenaBytes; got > bound {
+		t.Errorf("%d bytes of buffers, the bound is %d", got, bound)
+	}
+	for _, c := range conns {
+		c.close()
+	}
+	eventually(t, "a new connection is served", func() bool {
+		c, err := n.connect(t)
+		if err != nil {
+			return false
+		}
+		defer c.close()
+		_, err = tryAsk[*kmsg.ApiVersionsResponse](c, 0, kmsg.NewPtrApiVersionsRequest())
+		return err == nil
+	})
+}

@@ -166,10 +166,12 @@ func (b *Broker) reactorOptions(c *config.Broker, limiter *netpoll.Limiter) reac
 			Limiter: limiter, LowWater: c.Int("pelton.net.rcvlowat.bytes"),
 		},
 		BudgetBytes: c.Long("pelton.request.memory.bytes") / int64(b.shards),
-		SlowTurnNs:  int64(c.Int("pelton.slow.turn.ms")) * 1e6,
-		OnSlowTurn:  b.slowTurn,
-		OnTurnTime:  func(shard int, ns int64) { b.perf.Shard(shard).Observe(perf.TurnSeconds, ns) },
-		OnProbe:     b.probed,
+		// Frames that are coming, frames that wait for the disk, and as much again for what lies around them; then connections are closed.
+		ArenaBytes: 3*c.Long("pelton.request.memory.bytes")/int64(b.shards) + c.Long("socket.request.max.bytes"),
+		SlowTurnNs: int64(c.Int("pelton.slow.turn.ms")) * 1e6,
+		OnSlowTurn: b.slowTurn,
+		OnTurnTime: func(shard int, ns int64) { b.perf.Shard(shard).Observe(perf.TurnSeconds, ns) },
+		OnProbe:    b.probed,
 		OnFatal: func(shard int, err error) {
 			b.api.ShardsStopped() // nobody waits for that one; the broker ends
 			b.fatal(fmt.Errorf("shard %d: %w", shard, err))
