@@ -11,14 +11,15 @@ import (
 
 // Dir is one log directory: online until the first I/O error.
 type Dir struct {
-	path   string
-	lock   io.Closer
-	meta   Meta
-	known  bool // meta.properties was there, or has been written
-	clean  bool // the marker of a clean stop was there
-	stale  bool // the last try to write its checkpoints failed
-	failed atomic.Pointer[dirFailure]
-	tell   func(dir string, err error)
+	path    string
+	lock    io.Closer
+	meta    Meta
+	known   bool // meta.properties was there, or has been written
+	clean   bool // the marker of a clean stop was there
+	stale   bool // the last try to write its checkpoints failed
+	failed  atomic.Pointer[dirFailure]
+	recover recovery
+	tell    func(dir string, err error)
 
 	// Checkpoints as found, then kept up to date; guarded by the manager.
 	recovery, high, start, cleaned map[TopicPartition]int64

@@ -28,9 +28,8 @@ type ManagerOptions struct {
 	RecoveryThreads int    // threads per directory that CloseClean uses; Open may be called from as many
 	OneThread       bool   // CloseClean uses the caller's thread alone: the order of what it does is then always the same
 	Log             *slog.Logger
-	Pause           func(ns int64)                             // sleeps; nil: log.cleaner.io.max.bytes.per.second is not kept
-	Progress        func(tp TopicPartition, done, total int64) // of a recovery's scan
-	OnDirOffline    func(dir string, err error)                // any thread, once per directory
+	Pause           func(ns int64)              // sleeps; nil: log.cleaner.io.max.bytes.per.second is not kept
+	OnDirOffline    func(dir string, err error) // any thread, once per directory
 }
 
 // Manager is the set of log directories and the logs open in them. Its methods block and run off the shards; any number at a time.
@@ -63,6 +62,8 @@ type DirInfo struct {
 	Offline     error // nil while it is used
 	Free, Total int64 // bytes; -1 when the file system does not say
 	Logs        int   // partitions in it
+	Recovering  int64 // of them not opened yet since an unclean stop
+	Scanned     int64 // bytes that this recovery has read
 }
 
 // OpenManager locks the directories and reads what they say about themselves. A directory that cannot be used is offline from the start; an
@@ -153,7 +154,11 @@ func (m *Manager) openDir(d *Dir) error {
 	if err := m.listDir(d); err != nil {
 		return err
 	}
-	return m.takeMarker(d)
+	if err := m.takeMarker(d); err != nil {
+		return err
+	}
+	m.recovering(d)
+	return nil
 }
 
 // makeDir makes a directory and what is missing above it, durably: a power cut must not take it away with all that was synced in it. One
@@ -320,6 +325,7 @@ func (m *Manager) Dirs() []DirInfo {
 	out := make([]DirInfo, 0, len(m.dirs))
 	for _, d := range m.dirs {
 		info := DirInfo{Path: d.path, Offline: d.Offline(), Free: -1, Total: -1, Logs: m.logsIn(d)}
+		info.Recovering, info.Scanned = d.recovering()
 		if info.Offline == nil {
 			if free, total, err := m.opt.FS.Free(d.path); err == nil {
 				info.Free, info.Total = free, total

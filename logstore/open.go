@@ -22,7 +22,12 @@ func (m *Manager) Open(tp TopicPartition, topicID [16]byte, o Options) (*Log, er
 	if d.Offline() != nil {
 		return nil, ErrOffline
 	}
-	l, err = m.load(d, tp, topicID, o.withDefaults(), isNew)
+	load := func() (*Log, error) { return m.load(d, tp, topicID, o.withDefaults(), isNew) }
+	if isNew || d.clean {
+		l, err = load()
+	} else {
+		l, err = m.recoverLog(d, tp, load)
+	}
 	if err != nil {
 		if isNew {
 			m.mu.Lock()
@@ -32,7 +37,7 @@ func (m *Manager) Open(tp TopicPartition, topicID [16]byte, o Options) (*Log, er
 		if isIO(err) {
 			d.fail(err)
 		}
-		return nil, fmt.Errorf("partition %s: %w", tp, err)
+		return nil, offlinePartition(d, tp, err)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -94,10 +99,7 @@ func (m *Manager) load(d *Dir, tp TopicPartition, topicID [16]byte, o Options, i
 	if isNew {
 		l.start, l.hw, l.compaction.Cleaned = 0, 0, 0
 	}
-	if m.opt.Progress != nil {
-		done := int64(0)
-		op.progress = func(n int64) { done += n; m.opt.Progress(tp, done, l.published.size.Load()) }
-	}
+	op.progress = func(n int64) { m.scannedMore(d, tp, n) }
 	if err := op.load(); err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ const scanChunk = 512 << 10
 type scanner struct {
 	f        *disk.File
 	pos, end int64
-	whole    bool // give whole batches and check their CRC; else headers are enough
+	whole    bool  // give whole batches and check their CRC; else headers are enough
 	ahead    int64 // bytes to read at a time; 0 = scanChunk
 	buf      []byte
 	off      int64 // of buf in the file

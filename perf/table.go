@@ -123,6 +123,8 @@ const (
 	LogSegments
 	LogDirOffline
 	LogDirFree
+	LogDirRecovering
+	LogDirScanned
 	Partitions
 	LeaderPartitions
 	UnderReplicated
@@ -232,7 +234,9 @@ func Reads() []Row {
 		LogSize:           {Name: "broker_log_size_bytes", Kind: Read, Labels: tp, JMX: "kafka.log:type=Log,name=Size", Help: "Bytes of the log's segments."},
 		LogDurableEnd:     {Name: "broker_log_durable_offset", Kind: Read, Labels: tp, Help: "Everything below this offset has been synced to the disk."},
 		LogSegments:       {Name: "broker_log_segments_count", Kind: Read, Labels: tp, JMX: "kafka.log:type=Log,name=NumLogSegments", Help: "Segments of the log."},
-		LogDirOffline:     {Name: "broker_logdir_offline_count", Kind: Read, Labels: []string{"dir"}, JMX: "kafka.log:type=LogManager,name=OfflineLogDirectoryCount", Help: "1 when the log directory is offline."},
+		LogDirOffline:     {Name: "broker_logdir_offline_count", Kind: Read, Labels: []string{"dir", "cause"}, JMX: "kafka.log:type=LogManager,name=OfflineLogDirectoryCount", Help: "1 when the log directory is offline, and why it is."},
+		LogDirRecovering:  {Name: "broker_logdir_recovering_count", Kind: Read, Labels: []string{"dir"}, JMX: "kafka.log:type=LogManager,name=remainingLogsToRecover", Help: "Logs that have not been opened yet since the directory's unclean stop."},
+		LogDirScanned:     {Name: "broker_logdir_recovered_bytes", Kind: Read, Labels: []string{"dir"}, Help: "Bytes that the recovery after the directory's unclean stop has read."},
 		LogDirFree:        {Name: "broker_logdir_free_bytes", Kind: Read, Labels: []string{"dir"}, Help: "Free bytes of the log directory's file system."},
 		Partitions:        {Name: "broker_replica_partitions_count", Kind: Read, JMX: rm + "PartitionCount", Help: "Partitions hosted here."},
 		LeaderPartitions:  {Name: "broker_replica_leaders_count", Kind: Read, JMX: rm + "LeaderCount", Help: "Partitions led from here."},

@@ -13,6 +13,7 @@ type logDirView struct {
 	Broker     int32              `json:"broker"`
 	Dir        string             `json:"dir"`
 	Error      string             `json:"error,omitempty"`
+	Cause      string             `json:"cause,omitempty"` // with --admin: why it is offline
 	Total      int64              `json:"total_bytes"`
 	Usable     int64              `json:"usable_bytes"`
 	Partitions []logPartitionView `json:"partitions"`
@@ -24,20 +25,26 @@ type logPartitionView struct {
 	Size      int64  `json:"size_bytes"`
 	Lag       int64  `json:"offset_lag"`
 	Future    bool   `json:"future"`
+	Durable   *int64 `json:"durable_offset,omitempty"` // with --admin: everything below it is on the disk
+	End       *int64 `json:"end_offset,omitempty"`
 }
 
 func logDirsCommand(std streams) *cobra.Command {
 	conn := &connection{std: std}
 	var topics []string
 	var all bool
+	var admin string
 	c := &cobra.Command{
 		Use:     "log-dirs",
 		Short:   "Show the log directories of the brokers and what is in them",
-		Example: "  pelton log-dirs\n  pelton log-dirs --topic logs --partitions",
+		Example: "  pelton log-dirs\n  pelton log-dirs --topic logs --partitions --admin 127.0.0.1:9644",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return conn.admin(cmd.Context(), func(ctx context.Context, a *kadm.Client) error {
 				views, err := logDirs(ctx, a, topics)
+				if err == nil && admin != "" {
+					err = addDurability(ctx, admin, views)
+				}
 				if err != nil {
 					return err
 				}
@@ -50,6 +57,7 @@ func logDirsCommand(std streams) *cobra.Command {
 	}
 	conn.flags(c)
 	c.Flags().StringSliceVar(&topics, "topic", nil, "only these topics")
+	c.Flags().StringVar(&admin, "admin", "", "a broker's admin.listener: shows, for its directories, up to where each partition is on the disk, and why a directory is offline")
 	c.Flags().BoolVar(&all, "partitions", false, "list every partition")
 	return c
 }
@@ -80,7 +88,7 @@ func logDirs(ctx context.Context, a *kadm.Client, topics []string) ([]logDirView
 		}
 		for topic, partitions := range d.Topics {
 			for p, at := range partitions {
-				v.Partitions = append(v.Partitions, logPartitionView{topic, p, at.Size, at.OffsetLag, at.IsFuture})
+				v.Partitions = append(v.Partitions, logPartitionView{Topic: topic, Partition: p, Size: at.Size, Lag: at.OffsetLag, Future: at.IsFuture})
 			}
 		}
 		sort.Slice(v.Partitions, func(i, j int) bool {
@@ -99,6 +107,9 @@ func printLogDirs(conn *connection, views []logDirView, partitions bool) error {
 		if v.Error != "" {
 			state = v.Error
 		}
+		if v.Cause != "" {
+			state += ": " + v.Cause
+		}
 		for _, p := range v.Partitions {
 			size += p.Size
 		}
@@ -108,10 +119,10 @@ func printLogDirs(conn *connection, views []logDirView, partitions bool) error {
 		return err
 	}
 	fmt.Fprintln(conn.std.out)
-	t = newTable("BROKER", "DIR", "TOPIC", "PARTITION", "SIZE", "LAG")
+	t = newTable("BROKER", "DIR", "TOPIC", "PARTITION", "SIZE", "LAG", "DURABLE", "END")
 	for _, v := range views {
 		for _, p := range v.Partitions {
-			t.add(v.Broker, v.Dir, p.Topic, p.Partition, humanBytes(p.Size), p.Lag)
+			t.add(v.Broker, v.Dir, p.Topic, p.Partition, humanBytes(p.Size), p.Lag, known(p.Durable), known(p.End))
 		}
 	}
 	return t.print(conn.std.out)

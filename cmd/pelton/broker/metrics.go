@@ -77,11 +77,21 @@ func (b *Broker) exportLogs() {
 	r := b.perf
 	r.Read(perf.LogDirOffline, func(emit perf.Emit) {
 		for _, d := range b.logs.Dirs() {
-			offline := 0.0
+			offline, cause := 0.0, ""
 			if d.Offline != nil {
-				offline = 1
+				offline, cause = 1, d.Offline.Error()
 			}
-			emit(offline, d.Path)
+			emit(offline, d.Path, cause)
+		}
+	})
+	r.Read(perf.LogDirRecovering, func(emit perf.Emit) {
+		for _, d := range b.logs.Dirs() {
+			emit(float64(d.Recovering), d.Path)
+		}
+	})
+	r.Read(perf.LogDirScanned, func(emit perf.Emit) {
+		for _, d := range b.logs.Dirs() {
+			emit(float64(d.Scanned), d.Path)
 		}
 	})
 	r.Read(perf.LogDirFree, func(emit perf.Emit) {

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestLogDirsTakeDurabilityFromTheMetricsPage(t *testing.T) {
+	list, err := readSamples(strings.NewReader(`# HELP broker_log_durable_offset x
+# TYPE broker_log_durable_offset gauge
+broker_log_durable_offset{topic="a",partition="0"} 7
+broker_log_end_offset{topic="a",partition="0"} 9
+broker_log_durable_offset{topic="b",partition="1"} 3
+broker_logdir_offline_count{dir="/d1",cause=""} 0
+broker_logdir_offline_count{dir="/d\"2\"",cause="write: no\nroom"} 1
+broker_up 1
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	views := []logDirView{
+		{Dir: "/d1", Partitions: []logPartitionView{{Topic: "a"}}},
+		{Dir: `/d"2"`},
+		{Dir: "/other", Partitions: []logPartitionView{{Topic: "b", Partition: 1}}},
+	}
+	mergeDurability(list, views)
+	a := views[0].Partitions[0]
+	if a.Durable == nil || *a.Durable != 7 || a.End == nil || *a.End != 9 || views[0].Cause != "" {
+		t.Errorf("%+v", views[0])
+	}
+	if views[1].Cause != "write: no\nroom" {
+		t.Errorf("cause %q", views[1].Cause)
+	}
+	if p := views[2].Partitions[0]; p.Durable != nil {
+		t.Error("another broker's partition got this one's figures")
+	}
+}

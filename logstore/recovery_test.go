@@ -1,0 +1,132 @@
+package logstore
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pelton-broker/pelton/internal/disk"
+)
+
+// startTold is start with what the manager says.
+func (w *world) startTold(threads int) *bytes.Buffer {
+	w.t.Helper()
+	var said bytes.Buffer
+	m, err := OpenManager(ManagerOptions{Dirs: w.dirs, FS: disk.OS(), Clock: w.clk, BrokerID: 0, ClusterID: "c", RecoveryThreads: threads,
+		Log: slog.New(slog.NewTextHandler(&said, nil))})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.m, w.logs = m, map[string]*Log{}
+	return &said
+}
+
+func TestRecoveryTellsHowFarItIs(t *testing.T) {
+	w := newWorld(t, Options{})
+	sizes := map[string]int64{}
+	for _, topic := range []string{"a", "b"} {
+		l := w.log(topic)
+		w.fill(l, 0, 5)
+		sizes[topic] = l.SizeBytes()
+	}
+	w.crash()
+	said := w.startTold(1)
+	if d := w.m.Dirs()[0]; d.Recovering != 2 || d.Scanned != 0 {
+		t.Errorf("at the start: %+v", d)
+	}
+	w.log("a")
+	if d := w.m.Dirs()[0]; d.Recovering != 1 || d.Scanned != sizes["a"] {
+		t.Errorf("after one log of %d bytes: %+v", sizes["a"], d)
+	}
+	w.log("b")
+	w.log("new")
+	if d := w.m.Dirs()[0]; d.Recovering != 0 || d.Scanned != sizes["a"]+sizes["b"] {
+		t.Errorf("at the end: %+v", d)
+	}
+	for _, want := range []string{"the last stop was not clean", "count=2", "all logs are recovered"} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("%q was not said:\n%s", want, said.String())
+		}
+	}
+	w.stop()
+	if said = w.startTold(1); w.m.Dirs()[0].Recovering != 0 || strings.Contains(said.String(), "recovered") {
+		t.Errorf("after a clean stop: %+v\n%s", w.m.Dirs()[0], said.String())
+	}
+}
+
+func TestRecoveryRunsOnItsThreads(t *testing.T) {
+	w := newWorld(t, Options{})
+	for i := range 8 {
+		w.fill(w.log(fmt.Sprint("t", i)), 0, 1)
+	}
+	w.crash()
+	w.startTold(2)
+	var mu sync.Mutex
+	now, most := 0, 0
+	meet := make(chan struct{}, 2)
+	var wait sync.WaitGroup
+	for i := range 8 {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			_, err := w.m.recoverLog(w.m.dirs[0], TopicPartition{Topic: fmt.Sprint("t", i)}, func() (*Log, error) {
+				mu.Lock()
+				now++
+				most = max(most, now)
+				mu.Unlock()
+				if i%2 == 0 { // pairs wait for each other, so that two must run at once
+					meet <- struct{}{}
+				} else {
+					<-meet
+				}
+				mu.Lock()
+				now--
+				mu.Unlock()
+				return nil, nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		}()
+	}
+	wait.Wait()
+	if most != 2 {
+		t.Errorf("%d logs at once, want 2", most)
+	}
+}
+
+func TestDamageBelowTheRecoveryPointNamesTheToolThatMendsIt(t *testing.T) {
+	w := newWorld(t, Options{})
+	l := w.log("t")
+	w.fill(l, 0, 10)
+	l.Flush()
+	w.turn(l)
+	if err := w.m.Checkpoint(); err != nil {
+		t.Fatal(err)
+	}
+	w.crash()
+	path := filepath.Join(w.dirs[0], "t-0", fileName(0, sufLog))
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[len(b)/2] ^= 1
+	if err := os.WriteFile(path, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	_, err = w.open("t")
+	want := fmt.Sprintf("pelton log repair %s", filepath.Join(w.dirs[0], "t-0"))
+	if err == nil || !strings.Contains(err.Error(), "at offset 20") || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v", err)
+	}
+	if after, _ := os.ReadFile(path); !bytes.Equal(after, b) {
+		t.Error("the start changed the damaged log")
+	}
+	w.crash()
+}
