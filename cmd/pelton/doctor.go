@@ -34,16 +34,34 @@ type finding struct {
 
 func doctorCommand(std streams) *cobra.Command {
 	var asJSON, all bool
+	var dropInFile string
+	server := serverFlags{}
 	m := &machine{}
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look at this machine with the eyes of a broker",
 		Long: `Look at limits, kernel settings, io_uring, clock and file systems, and say what to change and why.
-Nothing is changed. Exit code 0: nothing to do, 1: warnings, 3: something that stops a broker from working well.`,
-		Example: "  pelton doctor --data-dir /var/lib/pelton\n  pelton doctor --json",
+Nothing is changed, but for the file of --drop-in. Exit code 0: nothing to do, 1: warnings, 3: something that stops a broker from working well.`,
+		Example: "  pelton doctor --data-dir /var/lib/pelton\n  pelton doctor --config /etc/kafka/server.properties\n  pelton doctor --drop-in /etc/sysctl.d/90-pelton.conf && sysctl --system\n  pelton doctor --json",
 		Args:    cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			list := m.examine()
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var list []finding
+			if server.config != "" || len(server.overrides) > 0 {
+				a, err := readActual(server)
+				if err != nil {
+					return err
+				}
+				if dirs := a.List("log.dirs"); len(dirs) > 0 && !cmd.Flags().Changed("data-dir") {
+					m.dataDirs = dirs
+				}
+				list = a.judgeConfig()
+			}
+			list = append(m.examine(), list...)
+			if dropInFile != "" {
+				if err := writeDropIn(dropInFile, list); err != nil {
+					return err
+				}
+			}
 			if err := printFindings(std, list, asJSON, all); err != nil {
 				return err
 			}
@@ -60,6 +78,9 @@ Nothing is changed. Exit code 0: nothing to do, 1: warnings, 3: something that s
 	f := c.Flags()
 	f.StringArrayVar(&m.dataDirs, "data-dir", []string{"."}, "directory that the logs are or will be in, may be repeated")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
+	f.StringVar(&server.config, "config", "", "server.properties of the broker: its directories, shards and limits are held against the machine")
+	f.StringArrayVar(&server.overrides, "override", nil, "key=value over the file, may be repeated")
+	f.StringVar(&dropInFile, "drop-in", "", "write the kernel settings that the findings ask for to this file, e.g. /etc/sysctl.d/90-pelton.conf; sysctl --system takes them")
 	f.BoolVar(&all, "all", true, "show what is as it should be too")
 	return c
 }

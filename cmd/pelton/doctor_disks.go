@@ -103,9 +103,20 @@ func (m *machine) device(at mount) (list []finding) {
 		}
 		scheduler, _ := m.read("sys/block/" + dev + "/queue/scheduler")
 		value := fmt.Sprintf("%s, scheduler %s", map[bool]string{true: "rotating", false: "not rotating"}[rotates == 1], chosenWord(scheduler))
-		return []finding{judge("device "+dev, value, rotates == 1, note, "syncs take milliseconds on a rotating disk; flush.messages=1 will be slow", "")}
+		list = append(list, m.readAhead(dev)...)
+		return append(list, judge("device "+dev, value, rotates == 1, note, "syncs take milliseconds on a rotating disk; flush.messages=1 will be slow", ""))
 	}
 	return nil
+}
+
+// readAhead judges how far the kernel reads ahead: a consumer that catches up reads long stretches.
+func (m *machine) readAhead(dev string) []finding {
+	kb, ok := m.number("sys/block/" + dev + "/queue/read_ahead_kb")
+	if !ok {
+		return nil
+	}
+	return []finding{judge("read-ahead of "+dev, fmt.Sprintf("%d KiB", kb), kb < 64, note, "consumers that catch up read long stretches, and each of them in small pieces",
+		fmt.Sprintf("echo 128 > /sys/block/%s/queue/read_ahead_kb", dev))}
 }
 
 // spaceFinding judges free space.

@@ -27,6 +27,9 @@ func (m *machine) limits() []finding {
 	}
 }
 
+// openFiles is the number of descriptors that a process started from here may have.
+func openFiles() uint64 { return limitOf(syscall.RLIMIT_NOFILE) }
+
 func limitOf(which int) uint64 {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(which, &l); err != nil {

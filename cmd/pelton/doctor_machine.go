@@ -37,7 +37,7 @@ func (m *machine) number(path string) (n int64, ok bool) {
 func (m *machine) examine() []finding {
 	var list []finding
 	for _, check := range [...]func() []finding{
-		m.limits, m.ring, m.kernel, m.memory, m.dirtyPages, m.hugePages, m.clock, m.network, m.processor, m.disks,
+		m.limits, m.ring, m.kernel, m.memory, m.dirtyPages, m.hugePages, m.clock, m.network, m.processor, m.topology, m.disks,
 	} {
 		list = append(list, check()...)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,6 +59,9 @@ func TestDoctorJudges(t *testing.T) {
 		{"proc/meminfo", "MemTotal: 1000000 kB\nMemAvailable: 50000 kB\nSwapTotal: 10 kB\nSwapFree: 10 kB", "memory", warn},
 		{"proc/meminfo", "MemTotal: 1000000 kB\nMemAvailable: 500000 kB\nSwapTotal: 90000 kB\nSwapFree: 0 kB", "swap", warn},
 		{"sys/fs/cgroup/cpu.max", "150000 100000", "cgroup cpu", note},
+		{"proc/interrupts", "  CPU0 CPU1\n 28: 900 10 PCI virtio0-input\n 29: 90 0 PCI disk\nLOC: 5 900000 Local timer", "interrupts", note},
+		{"proc/interrupts", "  CPU0 CPU1\n 28: 900 10 PCI virtio0-input\n 29: 0 800 PCI disk", "interrupts", fine},
+		{"sys/devices/system/node/node0/cpulist", "0-1", "NUMA nodes", fine},
 		{"proc/self/mounts", "/dev/sda1 / ext4 rw,relatime 0 0\n/dev/sdb1 /srv xfs rw,noatime 0 0", "access times of /srv/logs", fine},
 		{"proc/self/mounts", "/dev/sda1 / ext4 rw,relatime 0 0", "access times of /srv/logs", note},
 		{"proc/self/mounts", "/dev/sda1 / ext4 rw 0 0", "access times of /srv/logs", warn},
@@ -107,5 +111,47 @@ func TestDoctorExitCodesAndJSON(t *testing.T) {
 	}
 	if code != most {
 		t.Errorf("exit code %d, the findings say %d", code, most)
+	}
+}
+
+func TestDoctorHoldsTheConfigurationAgainstTheMachine(t *testing.T) {
+	a, err := readActual(serverFlags{overrides: []string{"num.shards=4", "max.connections=5000", "pelton.uring.sqpoll=true", "log.flush.interval.messages=1", "log.dirs=" + t.TempDir()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.cores, a.files = 2, 4096
+	list := a.judgeConfig()
+	for check, want := range map[string]severity{"num.shards": warn, "pelton.uring.sqpoll": warn, "max.connections": warn, "durability": note} {
+		if f := find(list, check); f == nil || f.Severity != want || f.Reason == "" || f.Command == "" {
+			t.Errorf("%s: %+v", check, f)
+		}
+	}
+	a.cores, a.files = 8, 1<<20
+	if list = a.judgeConfig(); worst(list) != note {
+		t.Errorf("a large machine: %+v", list)
+	}
+	if _, err := readActual(serverFlags{overrides: []string{"num.shards=many"}}); err == nil {
+		t.Error("a configuration that no server takes")
+	}
+}
+
+func TestDoctorWritesADropInAndNobodyElsesFile(t *testing.T) {
+	list := machineOf(t, map[string]string{"proc/sys/vm/swappiness": "60", "proc/sys/vm/dirty_ratio": "30", "proc/sys/net/ipv4/tcp_wmem": "4096 16384 65536"}).examine()
+	path := filepath.Join(t.TempDir(), "90-pelton.conf")
+	for range 2 { // its own file is written again
+		if err := writeDropIn(path, list); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := os.ReadFile(path)
+	text := string(b)
+	if err != nil || !strings.Contains(text, "\nvm.swappiness = 1\n") || !strings.Contains(text, "\nnet.ipv4.tcp_wmem = 4096 131072 2097152\n") || !strings.Contains(text, "# was: 60") || strings.Contains(text, "dirty_ratio =") {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if err := os.WriteFile(path, []byte("vm.swappiness = 5\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeDropIn(path, list); !errors.Is(err, errDropIn) {
+		t.Fatalf("another's file: %v", err)
 	}
 }
