@@ -43,6 +43,7 @@ type Log struct {
 	window   window // the last header read
 	damage   error  // bytes below the end that are no batch: this log alone is offline
 	records  *batch.Iterator
+	peek     *Peek // of the lookup that is under way; nil: it decompresses itself
 
 	producers  *producer.Table
 	epochs     epochCache

@@ -84,6 +84,12 @@ func (l *Log) searchTime(seg *Segment, ts int64) (foundTime, Need, error) {
 // searchBatch looks at the records of one batch.
 func (l *Log) searchBatch(seg *Segment, pos int64, e *batch.Entry, ts int64) (foundTime, Need, error) {
 	found := foundTime{-1, -1, -1}
+	if p := l.peek; p != nil && p.knows(seg, pos, ts) {
+		if p.err != nil {
+			return found, Need{}, l.readFailed(seg, pos, p.err)
+		}
+		return p.found, Need{}, nil
+	}
 	b := make([]byte, e.Size)
 	n, err := l.disk.ReadNow(seg.file, b, pos)
 	if n < len(b) {
@@ -92,13 +98,11 @@ func (l *Log) searchBatch(seg *Segment, pos int64, e *batch.Entry, ts int64) (fo
 		}
 		return found, Need{}, l.readFailed(seg, pos, err)
 	}
-	err = l.records.Each(b, func(r batch.Record) bool {
-		if r.Timestamp < ts || r.Offset < l.start {
-			return true
-		}
-		found = foundTime{r.Offset, r.Timestamp, e.LeaderEpoch}
-		return false
-	})
+	if l.peek != nil && decompresses(b) {
+		l.peek.ask(seg, pos, b, ts, l.start, e.LeaderEpoch)
+		return found, Need{File: seg.file}, nil
+	}
+	found, err = searchRecords(l.records, b, ts, l.start, e.LeaderEpoch)
 	if err != nil {
 		return found, Need{}, l.readFailed(seg, pos, err)
 	}

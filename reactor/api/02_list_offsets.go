@@ -19,6 +19,8 @@ import (
 
 	"github.com/pelton-broker/pelton/internal/disk"
 	"github.com/pelton-broker/pelton/logstore"
+	"github.com/pelton-broker/pelton/logstore/batch"
+	"github.com/pelton-broker/pelton/reactor"
 	"github.com/pelton-broker/pelton/reactor/wire"
 )
 
@@ -109,6 +111,7 @@ type offsetSearch struct {
 	answer    *kmsg.ListOffsetsResponseTopicPartition
 	done      chan struct{}
 	op        disk.Op
+	peek      logstore.Peek
 }
 
 func (s *offsetSearch) step() {
@@ -127,12 +130,37 @@ func (s *offsetSearch) step() {
 	switch {
 	case err != nil:
 		s.answer.ErrorCode = int16(codeOf(err))
+	case s.peek.Waiting():
+		if s.decompress(localOf(h.shard)) {
+			return
+		}
+		s.answer.ErrorCode = int16(wire.NotLeaderOrFollower)
 	case need.Len > 0:
 		s.op = disk.Op{Kind: disk.ReadAhead, File: need.File, Off: need.Pos, ReadLen: need.Len, Owner: s}
 		h.shard.Disk.Submit(&s.op)
 		return
 	}
 	close(s.done)
+}
+
+// decompress looks at a compressed batch in the pool, then the search goes on; false: the broker is stopping.
+func (s *offsetSearch) decompress(l *Local) bool {
+	err := l.broker.checks.Do(func() {
+		s.peek.Search(&batch.Iterator{})
+		s.host.shard.Post(s)
+	})
+	l.shard.WokeGoroutine()
+	return err == nil
+}
+
+// Deliver implements reactor.Message.
+func (s *offsetSearch) Deliver(*reactor.Shard) {
+	if s.host.gone {
+		s.answer.ErrorCode = int16(wire.UnknownTopicOrPartition)
+		close(s.done)
+		return
+	}
+	s.step()
 }
 
 // diskDone implements diskOwner.
@@ -164,15 +192,15 @@ func (s *offsetSearch) find(l *logstore.Log) (need logstore.Need, err error) {
 	case at == earliestTimestamp, at == earliestLocalTimestamp && s.version >= 8:
 		a.Offset, a.LeaderEpoch = l.Start(), l.EpochFor(l.Start())
 	case at == maxTimestamp && s.version >= 7:
-		a.Offset, a.Timestamp, a.LeaderEpoch, need, err = l.MaxTimestamp()
+		a.Offset, a.Timestamp, a.LeaderEpoch, need, err = l.MaxTimestampBy(&s.peek)
 	case at == latestTieredTimestamp && s.version >= 9, at == pendingUploadTimestamp && s.version >= 11:
 		// no tiered storage: nothing is found
 	case at < 0:
 		a.ErrorCode = int16(wire.UnsupportedVersion)
 	default:
-		a.Offset, a.Timestamp, a.LeaderEpoch, need, err = l.LookupTime(at)
+		a.Offset, a.Timestamp, a.LeaderEpoch, need, err = l.LookupTimeBy(&s.peek, at)
 	}
-	if need.Len == 0 && err == nil && a.Timestamp >= 0 && a.Offset >= s.readable(l) {
+	if need.File == nil && err == nil && a.Timestamp >= 0 && a.Offset >= s.readable(l) {
 		a.Offset, a.Timestamp, a.LeaderEpoch = -1, -1, -1
 	}
 	return need, err
