@@ -85,9 +85,10 @@ type Broker struct {
 	stopOnce sync.Once
 }
 
-// hostKey names a hosted partition for ever: a topic made anew under an old name is another one.
+// hostKey names a hosted partition for ever: a topic made anew under an old name is another one. Before 2.8 topics have no ids, and only names.
 type hostKey struct {
 	topic     meta.ID
+	name      string
 	partition int32
 }
 

@@ -33,6 +33,7 @@ func (b *Broker) Publish(img *meta.Image) {
 			fresh = append(fresh, tr)
 		}
 		opening.Wait()
+		delete(route.byID, meta.ID{}) // of topics without one
 	}
 	for _, tr := range fresh {
 		tr.keepFormat()
@@ -115,7 +116,7 @@ func (b *Broker) routeTopic(t *meta.Topic, opening *sync.WaitGroup) *topicRoute 
 		if !p.Hosts(b.Options().BrokerID) {
 			continue
 		}
-		if h := b.hosts[hostKey{t.ID, p.Index}]; h != nil {
+		if h := b.hosts[hostKey{t.ID, t.Name, p.Index}]; h != nil {
 			tr.hosts[i] = h
 			continue
 		}
@@ -173,7 +174,7 @@ func (b *Broker) settleHosts(topics []*topicRoute, before *Route) bool {
 			if h == nil {
 				continue
 			}
-			key := hostKey{tr.topic.ID, h.Partition}
+			key := hostKey{tr.topic.ID, h.Topic, h.Partition}
 			isNew := b.hosts[key] == nil
 			b.hosts[key] = h
 			if isNew || !b.settled(old, tr, i) {

@@ -20,7 +20,7 @@ func publishing(t *testing.T) (*Broker, *Route) {
 		topic := &meta.Topic{Name: name, ID: id, Partitions: []*meta.Partition{{Replicas: []int32{0}}}}
 		h := &Hosted{Topic: name, TopicID: id, shard: server.Shards()[0]}
 		tr := &topicRoute{topic: topic, hosts: []*Hosted{h}}
-		route.topics[name], route.byID[id], b.hosts[hostKey{topic: id}] = tr, tr, h
+		route.topics[name], route.byID[id], b.hosts[hostKey{topic: id, name: name}] = tr, tr, h
 	}
 	b.route.Store(route)
 	return b, route

@@ -1,0 +1,26 @@
+package broker_test
+
+import (
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Before 2.8 topics have no ids: partitions of one number are told apart by their topics' names.
+func TestTopicsWithoutIDs(t *testing.T) {
+	n := own(t, "inter.broker.protocol.version=2.2")
+	c := n.dial(t)
+	one, two := unique(t)+"-one", unique(t)+"-two"
+	makeTopic(t, c, one, 1)
+	makeTopic(t, c, two, 1)
+	for round := range 2 {
+		g := &goldenBroker{node: n, want: goldenSet{Topics: map[string]goldenTopic{one: {}, two: {}}}}
+		g.produce(t, 2)
+		for _, name := range []string{one, two} {
+			if got := g.records(t, name, int64(2*round+2), kgo.FetchMaxBytes(1<<20)); len(got) != 2*round+2 {
+				t.Errorf("%s: %d records", name, len(got))
+			}
+		}
+		n.restart(t)
+	}
+}
