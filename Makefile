@@ -20,7 +20,7 @@ else
 CHECKED   := $(GO) test -tags invariants
 endif
 
-.PHONY: help build run test race release-test lint lint-full fuzz-smoke sim sim-soak bench bench-latency bench-rivals bench-compare lab-tiny lab-check \
+.PHONY: help build run test race release-test lint lint-full fuzz-smoke sim sim-ci sim-soak mutants power-cut bench bench-latency bench-rivals bench-compare lab-tiny lab-check \
 	gen gen-check cover cross ci interop interop-prepare differential zookeeper zk-sim zk-linear zk-linear-short zk-linear-apache zk-three zk-kafka zk-kafka-short zk-clients zk-docs bench-zk kill-loop moving test-giouring soak clean
 
 help: ## list the targets
@@ -59,6 +59,13 @@ fuzz-smoke: ## each fuzz target for FUZZTIME (20s)
 sim: ## the seeded simulator: SEED=, STEPS=
 	@if [ -d internal/sim ]; then $(GO) test -tags invariants -run '^TestSim' -count 1 ./internal/sim -args -seed $(SEED) -steps $(STEPS); \
 	else echo "there is no simulator in this tree yet"; fi
+
+sim-ci: ## the simulator for a change: 100 seeds that never change, and 200 more from SEED on (SEEDS=)
+	$(GO) test -tags invariants -run '^TestSim' -count 1 -timeout 20m ./internal/sim -args -seed 1 -seeds 100 -steps 1000
+	$(GO) test -tags invariants -run '^TestSim$$' -count 1 -timeout 60m ./internal/sim -args -seed $(SEED) -seeds $(or $(SEEDS),200) -steps 1000
+
+mutants: ## deliberate bugs in a copy of the tree, each of which the simulator must notice
+	$(GO) run ./internal/tools/mutants
 
 sim-soak: ## the simulator with new seeds until it is stopped
 	@while $(MAKE) --no-print-directory sim SEED=$$RANDOM$$RANDOM; do :; done
@@ -177,7 +184,11 @@ restart: build ## how long starts take: 2 000 clean partitions, and kill -9 with
 dump-record: ## record what Kafka 3.9.1's DumpLogSegments prints for the golden directories (needs Java and Maven)
 	internal/tools/dump-record.sh logstore/inspect/testdata/dumps-3.9.1.tar.gz
 
-soak: build ## kill -9 rounds until it is stopped
+power-cut: build ## ROUNDS (5) of power cuts on ext4 and on xfs, a full disk, a failing fsync (needs root and loop devices)
+	$(GO) run ./internal/tools/power-cut -rounds $(ROUNDS)
+
+soak: build ## 200 power cuts, then kill -9 rounds until it is stopped
+	$(GO) run ./internal/tools/power-cut -rounds 100 -faults 3
 	internal/tools/kill-loop.sh 1000000
 
 clean: ## remove what was built

@@ -1,0 +1,277 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// setup is what the rounds share.
+type setup struct {
+	ctx               context.Context // ends by a signal, so that mounts are given back
+	bin, dir, address string
+	logFile           string
+}
+
+func main() {
+	rounds := flag.Int("rounds", 10, "power cuts on each file system")
+	kinds := flag.String("fs", "ext4,xfs", "file systems")
+	faults := flag.Int("faults", 1, "rounds on a device without room, where fsync fails, and on a full file system")
+	bin := flag.String("bin", "bin/pelton", "the broker")
+	address := flag.String("listen", "127.0.0.1:21410", "where the broker listens")
+	flag.Parse()
+	dir, err := os.MkdirTemp("", "power-cut-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "power-cut:", err)
+		os.Exit(1)
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	s := &setup{ctx: ctx, bin: *bin, dir: dir, address: *address, logFile: filepath.Join(dir, "broker.log")}
+	err = s.all(strings.Split(*kinds, ","), *rounds, *faults)
+	switch {
+	case errors.Is(err, errMissing):
+		fmt.Println("power-cut:", err)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "power-cut:", err)
+		tail(s.logFile)
+		_ = os.RemoveAll(dir)
+		os.Exit(1)
+	}
+	_ = os.RemoveAll(dir) // in the directory for such
+}
+
+func tail(path string) {
+	text, err := os.ReadFile(path)
+	if err == nil {
+		os.Stderr.Write(text[max(0, len(text)-3000):])
+	}
+}
+
+func (s *setup) all(kinds []string, rounds, faults int) error {
+	for _, kind := range kinds {
+		if err := able(kind); err != nil {
+			return err
+		}
+		if err := s.on(kind, func(v *volume) error { return s.cuts(v, rounds) }); err != nil {
+			return fmt.Errorf("%s: %w", kind, err)
+		}
+	}
+	for range faults {
+		if err := able("ext4"); err != nil {
+			return err
+		}
+		if err := s.on("ext4", s.fullDisk); err != nil {
+			return fmt.Errorf("full disk: %w", err)
+		}
+		if err := s.on("failing", s.failingSync); err != nil {
+			return fmt.Errorf("failing fsync: %w", err)
+		}
+	}
+	return nil
+}
+
+func (s *setup) on(kind string, do func(*volume) error) error {
+	v, err := newVolume(s.dir, kind)
+	if v != nil {
+		defer v.free()
+	}
+	if err != nil {
+		return err
+	}
+	return do(v)
+}
+
+// cuts is the loop: write, cut, mount, start, look.
+func (s *setup) cuts(v *volume, rounds int) error {
+	var p *promised
+	total := 0
+	for round := range rounds {
+		if err := s.ctx.Err(); err != nil {
+			return err
+		}
+		b, err := startBroker(s.bin, filepath.Join(v.mount, "data"), s.address, s.logFile)
+		if err != nil {
+			return fmt.Errorf("round %d: %w", round, err)
+		}
+		n, err := s.cut(b, v, &p, round)
+		b.kill()
+		if err != nil {
+			return fmt.Errorf("round %d: %w", round, err)
+		}
+		total += n
+		if err := errors.Join(v.down(), v.up()); err != nil {
+			return err
+		}
+	}
+	fmt.Printf("power-cut: %s: %d cuts, %d acknowledged records, all there\n", v.kind, rounds, total)
+	return nil
+}
+
+// cut is one round on a running broker.
+func (s *setup) cut(b *broker, v *volume, at **promised, round int) (acked int, err error) {
+	ctx, cancel := context.WithTimeout(s.ctx, 60*time.Second)
+	defer cancel()
+	if *at != nil {
+		if err := verify(ctx, b.address, *at); err != nil {
+			return 0, err
+		}
+	}
+	if round%8 == 0 {
+		*at = newPromised(fmt.Sprintf("cut-%s-%d", v.kind, round))
+		if err := makeTopic(ctx, b.address, (*at).topic, 1); err != nil {
+			return 0, err
+		}
+	}
+	p := *at
+	before := p.count()
+	stop := produce(b.address, p, 6)
+	// At some time; a cut before the first acknowledged record would prove nothing.
+	for p.count() < before+1+rand.Intn(300) && ctx.Err() == nil {
+		time.Sleep(5 * time.Millisecond)
+	}
+	err = v.shutDown()
+	time.Sleep(time.Duration(rand.Intn(50)) * time.Millisecond)
+	if !b.running() {
+		err = errors.Join(err, errors.New("the broker died of an I/O error"))
+	}
+	b.kill()
+	stop()
+	return p.count() - before, err
+}
+
+// fullDisk takes the room away under a producer: appends are refused until there is room again, and nothing is lost.
+func (s *setup) fullDisk(v *volume) error {
+	b, err := startBroker(s.bin, filepath.Join(v.mount, "data"), s.address, s.logFile)
+	if err != nil {
+		return err
+	}
+	defer func() { b.kill() }()
+	ctx, cancel := context.WithTimeout(s.ctx, 90*time.Second)
+	defer cancel()
+	p := newPromised("full")
+	if err := makeTopic(ctx, b.address, p.topic, 1); err != nil {
+		return err
+	}
+	stop := produce(b.address, p, 4)
+	defer stop()
+	await := func(what string, is func() bool) error {
+		for !is() {
+			if ctx.Err() != nil {
+				return fmt.Errorf("no %s within the time", what)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		return nil
+	}
+	if err := await("first record", func() bool { return p.count() > 100 }); err != nil {
+		return err
+	}
+	filler := filepath.Join(v.mount, "filler")
+	if err := fill(filler); err != nil {
+		return err
+	}
+	if err := await("refused record", func() bool { p.mu.Lock(); defer p.mu.Unlock(); return p.fails > 0 }); err != nil {
+		return err
+	}
+	if err := os.Remove(filler); err != nil {
+		return err
+	}
+	full := p.count()
+	if err := await("record after there was room again", func() bool { return p.count() > full+100 }); err != nil {
+		return err
+	}
+	stop()
+	if err := verify(ctx, b.address, p); err != nil {
+		return err
+	}
+	b.kill()
+	if b, err = startBroker(s.bin, filepath.Join(v.mount, "data"), s.address, s.logFile); err != nil {
+		return err
+	}
+	if err := verify(ctx, b.address, p); err != nil {
+		return err
+	}
+	fmt.Printf("power-cut: full disk: refused, taken again without a restart, %d acknowledged records all there\n", p.count())
+	return nil
+}
+
+// fill writes until there is no room.
+func fill(path string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	for _, size := range []int{1 << 20, 4096} {
+		block := make([]byte, size)
+		for err = nil; err == nil; {
+			_, err = f.Write(block)
+		}
+	}
+	return f.Close()
+}
+
+// failingSync is a device whose blocks run out under the file system: writes go well and fsync fails. Nothing is acknowledged from then on,
+// and what was acknowledged before is there after a restart.
+func (s *setup) failingSync(v *volume) error {
+	b, err := startBroker(s.bin, filepath.Join(v.mount, "data"), s.address, s.logFile)
+	if err != nil {
+		return err
+	}
+	defer func() { b.kill() }()
+	ctx, cancel := context.WithTimeout(s.ctx, 90*time.Second)
+	defer cancel()
+	p := newPromised("failing")
+	if err := makeTopic(ctx, b.address, p.topic, 1); err != nil {
+		return err
+	}
+	stop := produce(b.address, p, 4)
+	for p.count() < 200 && ctx.Err() == nil {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err := fill(filepath.Join(v.below, "filler")); err != nil { // the tmpfs under the image
+		stop()
+		return err
+	}
+	for ctx.Err() == nil {
+		p.mu.Lock()
+		failed := p.fails
+		p.mu.Unlock()
+		if failed > 0 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	after := p.count()
+	time.Sleep(300 * time.Millisecond)
+	stop()
+	if n := p.count(); n > after {
+		return fmt.Errorf("%d records were acknowledged after an fsync had failed", n-after)
+	}
+	if !b.running() {
+		return errors.New("the broker died of a failed fsync")
+	}
+	b.kill()
+	if err := os.Remove(filepath.Join(v.below, "filler")); err != nil {
+		return err
+	}
+	if err := errors.Join(v.down(), v.up()); err != nil {
+		return err
+	}
+	if b, err = startBroker(s.bin, filepath.Join(v.mount, "data"), s.address, s.logFile); err != nil {
+		return err
+	}
+	if err := verify(ctx, b.address, p); err != nil {
+		return err
+	}
+	fmt.Printf("power-cut: failing fsync: nothing acknowledged behind it, %d acknowledged records all there\n", p.count())
+	return nil
+}
