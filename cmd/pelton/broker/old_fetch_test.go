@@ -2,8 +2,6 @@ package broker_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -18,32 +16,11 @@ func TestOldFetchAtMarkers(t *testing.T) {
 	c := n.dial(t)
 	name := topic(t, c, 1)
 	mustProduce(c, name, values("a", "b"))
-	if err := n.end(); err != nil {
-		t.Fatal(err)
+	var markers [][]byte
+	for range 3 {
+		markers = append(markers, batch.BuildMarker(7, 0, 1, 0, baseTime))
 	}
-	dir := filepath.Join(n.keys["log.dirs"])
-	f, err := os.OpenFile(filepath.Join(dir, name+"-0", fmt.Sprintf("%020d.log", 0)), os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range int64(3) {
-		marker := batch.BuildMarker(7, 0, 1, 0, baseTime)
-		batch.PatchAppend(marker, 2+i, 0)
-		if _, err := f.Write(marker); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(filepath.Join(dir, ".kafka_cleanshutdown")); err != nil {
-		t.Fatal(err)
-	}
-	if err := n.begin(); err != nil {
-		t.Fatal(err)
-	}
-	c = n.dial(t)
-	eventually(t, "the partition is led", func() bool { return led(c, name) })
+	c = planted(t, n, name, 2, markers...)
 	for version := int16(0); version <= 3; version++ {
 		for from := int64(2); from <= 4; from++ {
 			p := oldFetch(c, version, name, from)
