@@ -189,14 +189,11 @@ func (c *Core) onForward(from uint64, r *jute.Reader) {
 		f = &flow{}
 		c.requests.flows[from] = f
 	}
-	if gen < f.gen {
-		return
-	}
 	if gen > f.gen {
 		*f = flow{gen: gen}
 	}
-	if !c.ready || n != f.n+1 {
-		c.send(from, jute.AppendLong([]byte{kindNack}, gen))
+	if !c.ready || gen < f.gen || n != f.n+1 {
+		c.send(from, jute.AppendLong(jute.AppendLong([]byte{kindNack}, gen), f.gen))
 		return
 	}
 	f.n = n
@@ -204,7 +201,10 @@ func (c *Core) onForward(from uint64, r *jute.Reader) {
 }
 
 func (c *Core) onNack(from uint64, r *jute.Reader) {
-	if gen := r.Long(); r.Err() == nil && from == c.lead && gen == c.requests.gen {
+	gen, known := r.Long(), r.Long()
+	if r.Err() == nil && from == c.lead && gen == c.requests.gen {
+		// A clock that was set back makes this life's generations look older than those of the last one.
+		c.requests.gen = max(gen, known)
 		c.lost()
 	}
 }

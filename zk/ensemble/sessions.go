@@ -6,6 +6,15 @@ import (
 
 // Sessions are the leader's: it alone lets them expire. The other members know which there are, and tell it whom they heard of.
 
+// OpenSessions are the sessions that a snapshot holds, with their timeouts: those that are ordered and not yet applied may never be.
+func (c *Core) OpenSessions() map[int64]int32 {
+	open := c.Sessions.Timeouts()
+	for id := range c.unborn {
+		delete(open, id)
+	}
+	return open
+}
+
 // Touch says that a session's client was heard.
 func (c *Core) Touch(session int64) {
 	if !c.leading {

@@ -54,7 +54,7 @@ func (c *Core) beginOutflow(m *pb.Message) {
 		invariant.Broken("zk/ensemble: a message cannot be encoded", err)
 	}
 	f := &outflow{to: to, id: c.o.Nonce + c.streams, index: m.GetSnapshot().GetMetadata().GetIndex(), atTick: c.ticks,
-		head: jute.AppendBuffer(jute.AppendLong(nil, c.snapZxid), head), snap: txnlog.BeginSnapshot(c.Tree, c.Sessions.Timeouts())}
+		head: jute.AppendBuffer(jute.AppendLong(nil, c.snapZxid), head), snap: txnlog.BeginSnapshot(c.Tree, c.OpenSessions())}
 	c.log.Info("zk ensemble: the state is sent to a member that is too far behind", "member", to, "zxid", c.snapZxid)
 	c.outflows[to] = f
 	c.pushPieces(f)

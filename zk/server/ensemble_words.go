@@ -30,6 +30,14 @@ func (l *loop) mode() string {
 	return l.ens.member.Role()
 }
 
+// openSessions are the sessions that a snapshot holds.
+func (l *loop) openSessions() map[int64]int32 {
+	if l.ens != nil {
+		return l.ens.member.OpenSessions()
+	}
+	return l.sessions.Timeouts()
+}
+
 // quorum puts what mntr says of an ensemble.
 func (l *loop) quorum(put func(string, any)) {
 	if l.ens == nil {

@@ -68,7 +68,7 @@ func (l *loop) beginSnapshot() {
 	s := &l.snap
 	s.since, s.busy, s.begunMs = 0, true, l.nowMs
 	l.stats.snapshots++
-	s.now = txnlog.BeginSnapshot(l.tree, l.sessions.Timeouts())
+	s.now = txnlog.BeginSnapshot(l.tree, l.openSessions())
 	// One place more than is used: the mark of the end never blocks the loop.
 	s.pieces = make(chan []byte, 9)
 	l.prop.Roll()
@@ -127,7 +127,7 @@ func (l *loop) lastSnapshot() {
 	if l.snap.since < lastSnapshotFrom || l.prop.Err() != nil {
 		return
 	}
-	snap := txnlog.BeginSnapshot(l.tree, l.sessions.Timeouts())
+	snap := txnlog.BeginSnapshot(l.tree, l.openSessions())
 	w, err := txnlog.NewSnapshotWriter(l.o.FS, l.snap.dir, snap.Zxid)
 	if err != nil {
 		l.o.Log.Warn("zk snapshot failed, the log goes on without it", "err", err)
