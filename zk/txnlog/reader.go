@@ -1,6 +1,7 @@
 package txnlog
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"hash/adler32"
@@ -143,6 +144,10 @@ func (s *scanner) tail(last int64) (torn bool, err error) {
 func (s *scanner) zerosAt(off *int64) bool {
 	rest := s.buf[*off-s.base:]
 	n := 0
+	// Apache's logs have up to 64 MB of them: whole blocks are compared, not bytes.
+	for zeros := [4096]byte{}; len(rest)-n >= len(zeros) && bytes.Equal(rest[n:n+len(zeros)], zeros[:]); {
+		n += len(zeros)
+	}
 	for n < len(rest) && rest[n] == 0 {
 		n++
 	}
