@@ -64,6 +64,21 @@ func metricNames() []string {
 	return []string{"cpu_s_per_gb", "cpu_us_per_request", "records_per_second", "mb_per_second", "p50_us", "p90_us", "p99_us", "p99.9_us"}
 }
 
+// metricWords is a metric as a sentence says it.
+func metricWords(name string) string {
+	switch name {
+	case "cpu_s_per_gb":
+		return "CPU per GB"
+	case "cpu_us_per_request":
+		return "CPU per request"
+	case "records_per_second":
+		return "records per second"
+	case "mb_per_second":
+		return "MB per second"
+	}
+	return strings.TrimSuffix(name, "_us") + " latency"
+}
+
 // Load reads an experiment file.
 func Load(path string) (*Experiment, error) {
 	b, err := os.ReadFile(path)

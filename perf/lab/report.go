@@ -85,9 +85,17 @@ func (o *Outcome) HTML(w io.Writer) error {
 		Plots    []plot
 	}{E: o.Experiment, Findings: o.Findings, Refused: o.Refused}
 	for _, m := range o.Experiment.Metrics {
-		page.Plots = append(page.Plots, plot{Title: "Change of " + m, SVG: o.intervals(m)})
+		page.Plots = append(page.Plots, plot{Title: "Change of " + metricWords(m), SVG: o.intervals(m)})
 	}
 	return t.Execute(w, page)
+}
+
+// axisPercent is a share on an axis: zero has no sign.
+func axisPercent(v float64) string {
+	if v == 0 {
+		return "0"
+	}
+	return percent(v)
 }
 
 // intervals draws a bar for each finding about a metric, around a line at no change.
@@ -99,7 +107,7 @@ func (o *Outcome) intervals(metric string) template.HTML {
 	for _, f := range fs {
 		far = max(far, math.Abs(f.Low), math.Abs(f.High))
 	}
-	x := func(v float64) float64 { return label + (v/far+1)/2*(width-label-20) }
+	x := func(v float64) float64 { return label + (v/far+1)/2*(width-label-40) }
 	height := row*float64(len(fs)) + 30
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg viewBox="0 0 %g %g" role="img" aria-label="change of %s">`, width, height, metric)
@@ -108,7 +116,7 @@ func (o *Outcome) intervals(metric string) template.HTML {
 		if v == 0 {
 			stroke = "#4a5866"
 		}
-		fmt.Fprintf(&b, `<line x1="%.1f" x2="%.1f" y1="0" y2="%.1f" stroke="%s"/><text x="%.1f" y="%.1f" text-anchor="middle">%s %%</text>`, x(v), x(v), height-24, stroke, x(v), height-8, percent(v))
+		fmt.Fprintf(&b, `<line x1="%.1f" x2="%.1f" y1="0" y2="%.1f" stroke="%s"/><text x="%.1f" y="%.1f" text-anchor="middle">%s %%</text>`, x(v), x(v), height-24, stroke, x(v), height-8, axisPercent(v))
 	}
 	for i, f := range fs {
 		y := row*float64(i) + row/2

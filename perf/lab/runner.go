@@ -102,7 +102,7 @@ func (r *Runner) turnable(e *Experiment, journal *Journal, out *Outcome) ([]Knob
 		case refused == nil:
 			knobs = append(knobs, k)
 		case errors.Is(refused, ErrRefused):
-			out.Refused = append(out.Refused, fmt.Sprintf("%s: %v", k.Name, refused))
+			out.Refused = append(out.Refused, fmt.Sprintf("%s: %s", k.Name, strings.TrimPrefix(refused.Error(), fmt.Sprintf("%v %s: ", ErrRefused, k.Name))))
 			if err := journal.Restore(); err != nil { // of several files some may have taken a value
 				return nil, err
 			}
@@ -215,7 +215,7 @@ func (o *Outcome) judge(knobs []Knob, rng *rand.Rand) error {
 			if base == "" {
 				what = knob
 			}
-			o.Findings = append(o.Findings, Finding{Knob: knob, Value: value, Base: base, Metric: metric, Effect: e, Sentence: e.Sentence(what, metric)})
+			o.Findings = append(o.Findings, Finding{Knob: knob, Value: value, Base: base, Metric: metric, Effect: e, Sentence: e.Sentence(what, metricWords(metric))})
 		}
 		return nil
 	}

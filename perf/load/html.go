@@ -34,7 +34,7 @@ svg{max-width:100%;height:auto}svg text{font:11px system-ui,sans-serif;fill:#4a5
 <h2>Throughput over time</h2><p>Each second of the run.</p>{{.Throughput}}
 <h2>Latency by percentile</h2><p>{{.LatencyFrom}}. Each step to the right leaves out nine tenths of what is left.</p>{{.Curve}}
 <h2>Latency over time</h2><p>Darker cells hold more of that second's requests; the colour is on a logarithmic scale.</p>{{.Heat}}
-{{if .Phases}}<h2>Where requests spend their time in the broker</h2><p>Mean over sampled requests, in the order in which a request meets the phases; a bar is as long as the whole.</p>{{.Bars}}
+{{if .Phases}}<h2>Where requests spend their time in the broker</h2><p>Mean over sampled requests, in the order in which a request meets the phases. Each bar is all of the time of its requests.</p>{{.Bars}}
 <table>{{range .Phases}}<tr><th>{{.Class}}</th><td><span class="key" style="background:{{.Colour}}"></span>{{.Phase}}</td><td>{{.Mean}}</td><td>{{.Share}}</td><th>{{.Meaning}}</th></tr>{{end}}</table>{{end}}
 <h2>Settings</h2><table>{{range .Settings}}<tr><th>{{.Name}}</th><td>{{.Value}}</td></tr>{{end}}</table>
 </html>
@@ -161,7 +161,7 @@ func nice(v float64) float64 {
 		return 1
 	}
 	unit := math.Pow(10, math.Floor(math.Log10(v)))
-	for _, m := range []float64{1, 2, 4, 5, 8, 10} {
+	for _, m := range []float64{1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10} {
 		if v <= m*unit {
 			return m * unit
 		}

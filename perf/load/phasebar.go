@@ -46,20 +46,18 @@ func phaseMeaning(phase string) string {
 	return ""
 }
 
-// phaseBars draws a bar for each class of requests, as long as its mean, in the order in which a request meets its phases.
+// phaseBars draws a bar for each class of requests: all of its time, in the order in which a request meets its phases.
 func (r *Result) phaseBars() template.HTML {
 	const barX, barH, gap = 90.0, 34.0, 22.0
 	var classes []string
 	total := map[string]float64{}
-	longest := 0.0
 	for _, p := range r.Phases {
 		if total[p.Class] == 0 {
 			classes = append(classes, p.Class)
 		}
 		total[p.Class] += p.MeanUs
-		longest = max(longest, total[p.Class])
 	}
-	if longest == 0 {
+	if len(classes) == 0 {
 		return ""
 	}
 	var b strings.Builder
@@ -72,7 +70,7 @@ func (r *Result) phaseBars() template.HTML {
 			if p.Class != class {
 				continue
 			}
-			w := p.MeanUs / longest * width
+			w := p.Share * width
 			fmt.Fprintf(&b, `<rect x="%.2f" y="%.1f" width="%.2f" height="%g" fill="%s"><title>%s: %s, %.1f %%: %s</title></rect>`,
 				x, y, max(w, 0.5), barH, phaseColour(p.Phase), p.Phase, short(p.MeanUs*1e3), p.Share*100, phaseMeaning(p.Phase))
 			if w > 9*float64(len(p.Phase)) {
