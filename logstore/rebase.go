@@ -11,6 +11,8 @@ type rebaseWork struct {
 	from []byte // a copy: the host may take its memory back when the log fails meanwhile
 	made []byte
 	err  error
+	// applied belongs to the shard, as l and a do; made and err are the job's until then.
+	applied bool
 }
 
 // needsRebase tells whether a cannot be written as it is at this offset.
@@ -19,7 +21,7 @@ func (a *Append) needsRebase(base int64) bool {
 	if b.Magic != 0 || b.Codec() == batch.None || a.Origin == FromLeader {
 		return false
 	}
-	return a.rebase == nil || a.rebase.made == nil || a.rebase.base != base
+	return a.rebase == nil || !a.rebase.applied || a.rebase.base != base
 }
 
 // beginRebase asks for the first queued set at the log's end.
@@ -44,6 +46,7 @@ func (w *rebaseWork) Apply() {
 		l.finish(w.a, w.err)
 		return
 	}
+	w.applied = true
 	b := &w.a.Info.Batches[0]
 	w.a.Bytes, b.Pos, b.Bytes, w.a.Info.Bytes = w.made, 0, int32(len(w.made)), int32(len(w.made))
 }
