@@ -21,7 +21,7 @@ CHECKED   := $(GO) test -tags invariants
 endif
 
 .PHONY: help build run test race release-test lint lint-full fuzz-smoke sim sim-ci sim-soak mutants power-cut bench bench-latency bench-rivals bench-compare lab-tiny lab-check \
-	gen gen-check cover cross ci interop interop-prepare differential zookeeper zk-sim zk-linear zk-linear-short zk-linear-apache zk-three zk-kafka zk-kafka-short zk-clients zk-docs bench-zk kill-loop moving test-giouring soak clean
+	gen gen-check cover cross ci interop interop-prepare old-clients differential zookeeper zk-sim zk-linear zk-linear-short zk-linear-apache zk-three zk-kafka zk-kafka-short zk-clients zk-docs bench-zk kill-loop moving test-giouring soak clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -131,6 +131,10 @@ interop: build interop-prepare ## other people's clients against this broker (ne
 	internal/tools/with-broker.sh bash -c 'cd internal/interop && PELTON_BIN=$(CURDIR)/bin/pelton PELTON_INTEROP_DIR=$(CURDIR)/bin/interop \
 		PELTON_APACHE=$(CURDIR)/internal/tools/apache $(GO) test -count 1 -timeout 40m ./...'
 	$(MAKE) --no-print-directory differential
+
+old-clients: build interop-prepare ## every console client from 0.8.2 to 4.2 with every other, all codecs, topics of every format (about 10 minutes; needs Java, Maven, kcat)
+	PELTON_OLD_CLIENTS=all internal/tools/with-broker.sh bash -c 'cd internal/interop && PELTON_BIN=$(CURDIR)/bin/pelton PELTON_INTEROP_DIR=$(CURDIR)/bin/interop \
+		PELTON_APACHE=$(CURDIR)/internal/tools/apache $(GO) test -count 1 -timeout 40m -v -run "TestOld|TestPinned" ./...'
 
 differential: build ## every request to this broker and to Apache Kafka 3.9.1 and 4.2.0, answers compared field by field
 	internal/tools/differential.sh 3.9.1

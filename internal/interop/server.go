@@ -14,6 +14,8 @@ import (
 type Server struct {
 	bin, dir string
 	listen   string
+	zk       string
+	settings []string
 	mu       sync.Mutex
 	cmd      *exec.Cmd
 	ended    chan struct{}
@@ -21,18 +23,25 @@ type Server struct {
 
 // readyLine is what the broker prints once it serves.
 type readyLine struct {
-	Event string `json:"event"`
-	Kafka string `json:"kafka"`
+	Event     string `json:"event"`
+	Kafka     string `json:"kafka"`
+	ZooKeeper string `json:"zookeeper"`
 }
 
-// StartServer runs bin on dir with a free port.
-func StartServer(bin, dir string) (*Server, error) {
-	s := &Server{bin: bin, dir: dir, listen: "127.0.0.1:0"}
+// StartServer runs bin on dir with a free port, and settings key=value.
+func StartServer(bin, dir string, settings ...string) (*Server, error) {
+	s := &Server{bin: bin, dir: dir, listen: "127.0.0.1:0", settings: settings}
 	return s, s.Start()
 }
 
 // Addr is where clients connect.
 func (s *Server) Addr() string { s.mu.Lock(); defer s.mu.Unlock(); return s.listen }
+
+// ZooKeeper is where the broker's coordination listens.
+func (s *Server) ZooKeeper() string { s.mu.Lock(); defer s.mu.Unlock(); return s.zk }
+
+// Stop ends the broker cleanly.
+func (s *Server) Stop() error { return s.Signal(syscall.SIGTERM) }
 
 // Start runs the broker and returns when it is ready.
 func (s *Server) Start() error {
@@ -45,6 +54,9 @@ func (s *Server) Start() error {
 	defer log.Close()
 	s.cmd = exec.Command(s.bin, "server", "--data-dir", s.dir, "--listen", s.listen, "--zk-listen", "127.0.0.1:0",
 		"--override", "group.initial.rebalance.delay.ms=0")
+	for _, setting := range s.settings {
+		s.cmd.Args = append(s.cmd.Args, "--override", setting)
+	}
 	s.cmd.Stderr = log
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
@@ -63,7 +75,7 @@ func (s *Server) Start() error {
 		_ = s.cmd.Wait()
 		return fmt.Errorf("the broker did not start (%w): %q, see %s.log", err, line, s.dir)
 	}
-	s.listen = ready.Kafka
+	s.listen, s.zk = ready.Kafka, ready.ZooKeeper
 	ended := make(chan struct{})
 	s.ended = ended
 	cmd := s.cmd
