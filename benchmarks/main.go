@@ -114,6 +114,7 @@ func (b *bench) rows() []row {
 		{"cold-beside-hot", b.coldRow},
 		{"start", b.startRow},
 		{"idle", b.idleRow},
+		{"partitions", b.partitionsRow},
 		{"zk-create", b.zkCreateRow},
 		{"zk-set", b.zkSetRow},
 		{"zk-get", b.zkGetRow},

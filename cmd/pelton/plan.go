@@ -14,8 +14,8 @@ var errPlan = errors.New("plan")
 // What a partition costs this broker, from the row "partitions" of the benchmarks, rounded up; --partition-memory and
 // --partition-election take others.
 const (
-	partitionMemoryKiB  = 16
-	partitionElectionMs = 0.5
+	partitionMemoryKiB  = 8
+	partitionElectionMs = 1.0
 )
 
 // planInput is what the user knows about the load. A zero is not known.
