@@ -290,7 +290,7 @@ func (c *Core) Role() string {
 		return "leader"
 	case !c.serving:
 		return ""
-	case c.isLearner(c.o.ID):
+	case c.book[c.o.ID].Observer:
 		return "observer"
 	}
 	return "follower"
@@ -315,6 +315,7 @@ func (c *Core) timers() {
 	}
 	c.expire()
 	c.lagTimers()
+	c.dismiss()
 	c.outflowTimers()
 	if c.nowMs >= c.sweepAtMs {
 		c.sweepAtMs = c.nowMs + containerEveryMs

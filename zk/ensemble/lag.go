@@ -14,6 +14,13 @@ import (
 type lag struct {
 	index   uint64
 	sinceMs int64
+	seenMs  int64 // when it was heard of last, as raft has it; 0 when it was not
+}
+
+// heard says whether a member was heard of lately. Raft's own mark is wiped once in an election time.
+func (c *Core) heard(id uint64) bool {
+	l := c.lags[id]
+	return id == c.o.ID || l != nil && l.seenMs > 0 && c.nowMs-l.seenMs <= 2*int64(c.o.ElectionTicks)*c.o.TickMs
 }
 
 // lagTimers sends a member's clients away when it does not keep up within syncLimit: what it shows is too old then.
@@ -24,13 +31,20 @@ func (c *Core) lagTimers() {
 			return
 		}
 		l := c.lags[id]
-		if l == nil || pr.Match >= l.index {
-			c.lags[id] = &lag{index: last, sinceMs: c.nowMs}
+		if l == nil {
+			l = &lag{index: last, sinceMs: c.nowMs}
+			c.lags[id] = l
+		}
+		if pr.RecentActive {
+			l.seenMs = c.nowMs
+		}
+		if pr.Match >= l.index {
+			l.index, l.sinceMs = last, c.nowMs
 			return
 		}
 		if c.nowMs-l.sinceMs > c.o.SyncLimitMs {
 			l.sinceMs = c.nowMs
-			if !pr.RecentActive {
+			if !c.heard(id) {
 				return // it is not there at all
 			}
 			c.log.Warn("zk ensemble: a member does not keep up within syncLimit", "member", id, "entries", last-pr.Match)
@@ -59,7 +73,7 @@ func (c *Core) Followers() (followers, observers, synced int) {
 	}
 	last := c.lastIndex()
 	c.raft.WithProgress(func(id uint64, kind raft.ProgressType, pr tracker.Progress) {
-		if id == c.o.ID || !pr.RecentActive {
+		if id == c.o.ID || !c.heard(id) {
 			return
 		}
 		if kind == raft.ProgressTypeLearner {

@@ -217,7 +217,7 @@ func (c *Core) quorumActive(voters map[uint64]bool) bool {
 	active := 0
 	last := c.lastIndex()
 	c.raft.WithProgress(func(id uint64, _ raft.ProgressType, pr tracker.Progress) {
-		if voters[id] && (id == c.o.ID || pr.RecentActive && pr.Match+syncedWithin >= last) {
+		if voters[id] && (id == c.o.ID || c.heard(id) && pr.Match+syncedWithin >= last) {
 			active++
 		}
 	})
@@ -243,9 +243,36 @@ func (c *Core) changes(next []Server) []*pb.ConfChangeSingle {
 		}
 	}
 	for _, id := range append(slices.Clone(c.conf.GetVoters()), c.conf.GetLearners()...) {
-		if !want[id] {
+		switch {
+		case want[id]:
+		case !c.heard(id):
 			add(pb.ConfChangeRemoveNode, id)
+		case !c.isLearner(id):
+			// Who is taken out and lives goes on without a vote, so that its clients need not notice; dismiss ends it.
+			add(pb.ConfChangeAddLearnerNode, id)
 		}
 	}
 	return out
+}
+
+// dismiss takes out for good whoever was taken out of the configuration and is not heard of any more.
+func (c *Core) dismiss() {
+	if c.reconfig != 0 || len(c.conf.GetVotersOutgoing()) > 0 {
+		return
+	}
+	listed := map[uint64]bool{}
+	for _, s := range c.servers() {
+		listed[raftID(s.ID)] = true
+	}
+	for _, id := range c.conf.GetLearners() {
+		if listed[id] || c.heard(id) || c.lags[id] == nil || c.nowMs-c.lags[id].sinceMs < c.o.SyncLimitMs {
+			continue
+		}
+		c.propose()
+		cc := &pb.ConfChangeV2{Changes: []*pb.ConfChangeSingle{{Type: pb.ConfChangeRemoveNode.Enum(), NodeId: proto.Uint64(id)}}}
+		if c.ready && c.raft.ProposeConfChange(cc) == nil {
+			c.reconfig = c.lastProposed()
+		}
+		return
+	}
 }
