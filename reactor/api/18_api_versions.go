@@ -4,13 +4,17 @@
 //     range of this key alone, and the connection lives on (KIP-511).
 //   - From version 3 the client's software name and version must match [a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?;
 //     anything else is INVALID_REQUEST.
+//   - Under an inter.broker.protocol.version below 2.8 topics have no ids, so the versions that name topics by id alone are not told.
 //   - No features are supported or finalised, as by a broker in ZooKeeper mode; the epoch is 0 there.
 
 package api
 
 import (
+	"math"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/pelton-broker/pelton/internal/config"
 	"github.com/pelton-broker/pelton/reactor/wire"
 )
 
@@ -29,10 +33,27 @@ func (b *Broker) apiVersions(r *Request) {
 		return
 	}
 	r.session.clientSoftware = req.ClientSoftwareName + " " + req.ClientSoftwareVersion
+	ibp, known := config.ParseVersion(b.base.Str("inter.broker.protocol.version"))
+	named := known && ibp.Less(config.Version{Major: 2, Minor: 8})
 	for i := range b.table.rows {
-		resp.ApiKeys = append(resp.ApiKeys, b.apiVersionsKey(&b.table.rows[i]))
+		k := b.apiVersionsKey(&b.table.rows[i])
+		if named {
+			k.MaxVersion = min(k.MaxVersion, newestNamed(k.ApiKey))
+		}
+		resp.ApiKeys = append(resp.ApiKeys, k)
 	}
 	r.Reply(resp)
+}
+
+// newestNamed is the newest version of a key in which topics have names.
+func newestNamed(key int16) int16 {
+	switch key {
+	case 0, 1: // Produce, Fetch
+		return 12
+	case 8, 9: // OffsetCommit, OffsetFetch
+		return 9
+	}
+	return math.MaxInt16
 }
 
 func (b *Broker) apiVersionsKey(row *Row) kmsg.ApiVersionsResponseApiKey {
