@@ -107,6 +107,9 @@ func (k *call) listQuota() error {
 	if err != nil {
 		return err
 	}
+	if !k.o.json {
+		k.o.line("absolute path is %s%s/zookeeper_limits", quotaRoot, path)
+	}
 	for _, n := range []string{"zookeeper_limits", "zookeeper_stats"} {
 		r, err := k.c.call(jute.OpGetData, jute.AppendBool(jute.AppendText(nil, quotaRoot+path+"/"+n), false))
 		if errors.Is(err, jute.NoNode) {

@@ -50,7 +50,7 @@ func TestRunPrintsAsZkCli(t *testing.T) {
 		{"set /sh/a five", "Insufficient permission : /sh/a"},
 		{"getAllChildrenNumber /sh", "3\n"},
 		{"setquota -n 5 /sh", ""},
-		{"listquota /sh", "Output quota for /sh count=5,bytes=-1=;byteHardLimit=-1;countHardLimit=-1\nOutput stat for /sh count=4,bytes=8\n"},
+		{"listquota /sh", "absolute path is /zookeeper/quota/sh/zookeeper_limits\nOutput quota for /sh count=5,bytes=-1=;byteHardLimit=-1;countHardLimit=-1\nOutput stat for /sh count=4,bytes=8\n"},
 		{"delquota /sh", ""},
 		{"whoami", "Auth scheme: User\nip: 127.0.0.1\n"},
 		{"delete /sh", "Node not empty: /sh"},

@@ -67,6 +67,9 @@ func verbs() map[string]verb {
 
 func (k *call) path() (string, error) {
 	p := k.args[0]
+	if !strings.HasPrefix(p, "/") {
+		return "", errors.New("Path must start with / character")
+	}
 	if !jute.ValidatePath(p) {
 		return "", fmt.Errorf("%q is no path of a node: it begins with a slash, does not end with one and has no empty parts", p)
 	}
