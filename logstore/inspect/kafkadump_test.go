@@ -88,7 +88,7 @@ func filesUnder(t *testing.T, prefix string, suffixes ...string) []string {
 
 func TestKafkaDumpIsDumpLogSegments(t *testing.T) {
 	recorded := map[string]string{}
-	untar(t, filepath.Join("testdata", "dumps-3.9.1.tar.gz"), func(name string, b []byte) { recorded[name] = string(b) })
+	untar(t, filepath.Join("testdata", "dumps-3.9.1.tar.gz"), func(name string, b []byte) { recorded[filepath.Clean(name)] = string(b) })
 	str, err := DecoderFor("org.apache.kafka.tools.api.StringDecoder")
 	if err != nil {
 		t.Fatal(err)
