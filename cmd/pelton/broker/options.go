@@ -72,8 +72,27 @@ func coordOptions(c *config.Broker) coord.Options {
 		RetentionMs:       c.Long("offsets.retention.minutes") * 60_000,
 		RetentionCheckMs:  c.Ms("offsets.retention.check.interval.ms"),
 		NewMemberIDSuffix: memberSuffix,
+		Values:            groupValues(c.Str("inter.broker.protocol.version")),
 	}
 	return o
+}
+
+// groupValues are the versions in which Kafka keeps groups and their offsets under a protocol version; nil for the newest.
+func groupValues(ibp string) *group.ValueVersions {
+	v, ok := config.ParseVersion(ibp)
+	if !ok || !v.Less(config.Version{Major: 2, Minor: 3}) {
+		return nil
+	}
+	values := &group.ValueVersions{Offset: 3, Group: 2}
+	switch {
+	case v.Less(config.Version{Minor: 1001}):
+		values.Offset, values.Group = 1, 0
+	case v.Less(config.Version{Major: 2, Minor: 1}):
+		values.Offset, values.Group = 1, 1
+	case v.Less(config.Version{Major: 2, Minor: 1, Step: 1}):
+		values.Offset = 2
+	}
+	return values
 }
 
 // memberSuffix is the random part of a member id, a UUID as Kafka makes it.
