@@ -100,6 +100,7 @@ type Core struct {
 	leading bool
 	// ready: the leader has applied everything of earlier terms, and gives places in the order.
 	ready   bool
+	readyMs int64 // since when
 	serving bool
 	applied uint64
 	removed bool
@@ -262,7 +263,7 @@ func (c *Core) observe() {
 
 // lead begins to give places in the order: everything of earlier terms has been applied.
 func (c *Core) takeLead() {
-	c.ready = true
+	c.ready, c.readyMs = true, c.nowMs
 	c.counter = 0
 	c.prep = tree.NewPrep(c.Tree)
 	c.Sessions.Reopen(c.nowMs)

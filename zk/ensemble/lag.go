@@ -20,8 +20,11 @@ type lag struct {
 // heard says whether a member was heard of lately. Raft's own mark is wiped once in an election time.
 func (c *Core) heard(id uint64) bool {
 	l := c.lags[id]
-	return id == c.o.ID || l != nil && l.seenMs > 0 && c.nowMs-l.seenMs <= 2*int64(c.o.ElectionTicks)*c.o.TickMs
+	return id == c.o.ID || l != nil && l.seenMs > 0 && c.nowMs-l.seenMs <= c.hearMs()
 }
+
+// hearMs is within what time a member must be heard of.
+func (c *Core) hearMs() int64 { return 2 * int64(c.o.ElectionTicks) * c.o.TickMs }
 
 // lagTimers sends a member's clients away when it does not keep up within syncLimit: what it shows is too old then.
 func (c *Core) lagTimers() {

@@ -217,7 +217,9 @@ func (c *Core) quorumActive(voters map[uint64]bool) bool {
 	active := 0
 	last := c.lastIndex()
 	c.raft.WithProgress(func(id uint64, _ raft.ProgressType, pr tracker.Progress) {
-		if voters[id] && (id == c.o.ID || c.heard(id) && pr.Match+syncedWithin >= last) {
+		// A leader that has just begun goes by what was confirmed to it: it has had no time to miss anybody.
+		heard := c.heard(id) || c.nowMs-c.readyMs <= c.hearMs() && pr.Match > 0
+		if voters[id] && heard && (id == c.o.ID || pr.Match+syncedWithin >= last) {
 			active++
 		}
 	})
