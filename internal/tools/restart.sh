@@ -50,7 +50,7 @@ start crash
 stop KILL
 start crash
 bound "start after kill -9 with $crash partitions and $megabytes MiB beyond the recovery point" "$crash_ms"
-grep -c '"cut the end' "$dir/log" || true
+echo "restart: $(grep -c 'cut the end of a log' "$dir/log" || true) torn ends were cut"
 stop TERM
 "$pelton" log verify --json "$dir/crash/logs" >"$dir/verified" || { echo "restart: the logs are damaged" >&2; exit 1; }
 found=$(grep -o '"records": *[0-9]*' "$dir/verified" | awk -F: '{ n += $2 } END { print n }')
