@@ -64,7 +64,7 @@ func produce(address string, p *promised, writers int) (stop func()) {
 
 // write is one producer; every second one is idempotent.
 func write(ctx context.Context, address string, p *promised, w int) {
-	opts := []kgo.Opt{kgo.SeedBrokers(address), kgo.DefaultProduceTopic(p.topic), kgo.ProducerLinger(0), kgo.RecordDeliveryTimeout(time.Second)}
+	opts := []kgo.Opt{kgo.SeedBrokers(address), kgo.DefaultProduceTopic(p.topic), kgo.ProducerLinger(0), kgo.RecordDeliveryTimeout(time.Second), kgo.AllowIdempotentProduceCancellation()}
 	if w%2 == 0 {
 		opts = append(opts, kgo.DisableIdempotentWrite(), kgo.RequiredAcks(kgo.LeaderAck()))
 	}
@@ -72,7 +72,8 @@ func write(ctx context.Context, address string, p *promised, w int) {
 	if err != nil {
 		return
 	}
-	defer cl.Close()
+	// A record that may have been written is not given up by its own context: closing the client does it.
+	context.AfterFunc(ctx, cl.Close)
 	for n := 0; ctx.Err() == nil; n++ {
 		value := fmt.Sprintf("%s-%d-%d-%0*d", p.topic, w, n, n%700, 0)
 		r, err := cl.ProduceSync(ctx, kgo.StringRecord(value)).First()
