@@ -46,6 +46,13 @@ func (a actual) judgeConfig() (list []finding) {
 	return list
 }
 
+func shownLimit(n uint64) string {
+	if n > 1<<62 {
+		return "unlimited"
+	}
+	return strconv.FormatUint(n, 10)
+}
+
 // readActual loads the configuration as the server does.
 func readActual(f serverFlags) (actual, error) {
 	c, _, err := f.load()

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"syscall"
 
 	"github.com/pelton-broker/pelton/internal/disk"
@@ -36,13 +35,6 @@ func limitOf(which int) uint64 {
 		return 0
 	}
 	return l.Cur
-}
-
-func shownLimit(n uint64) string {
-	if n > 1<<62 {
-		return "unlimited"
-	}
-	return strconv.FormatUint(n, 10)
 }
 
 // ring asks the kernel for a ring as a broker would and tells what was granted.
