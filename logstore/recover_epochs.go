@@ -1,6 +1,9 @@
 package logstore
 
-import "io"
+import (
+	"errors"
+	"io"
+)
 
 // recoverEpochs finds where leader epochs began that the epochs' file does not know of, in the first n segments, which are not scanned: the
 // file is saved behind the appends, and a power cut may leave an older one while the records are safe. Without this an epoch would seem to
@@ -44,7 +47,8 @@ func (o *opening) recoverEpochs(n int) error {
 	return nil
 }
 
-// lastEpoch is the leader epoch of a segment's last batch, -1 without one: a walk from the last indexed batch on.
+// lastEpoch is the leader epoch of a segment's last batch, -1 without one: a walk from the last indexed batch on, or from the start when the
+// index names a place where no batch begins.
 func (o *opening) lastEpoch(seg *Segment) (int32, error) {
 	pos := int64(0)
 	if n := seg.offsets.n; n > 0 {
@@ -53,6 +57,15 @@ func (o *opening) lastEpoch(seg *Segment) (int32, error) {
 			return -1, err
 		}
 	}
+	last, err := o.lastEpochFrom(seg, pos)
+	var bad *CorruptError
+	if pos > 0 && errors.As(err, &bad) {
+		return o.lastEpochFrom(seg, 0)
+	}
+	return last, err
+}
+
+func (o *opening) lastEpochFrom(seg *Segment, pos int64) (int32, error) {
 	last := int32(-1)
 	o.scan.reset(seg.file, pos, seg.size, false)
 	for {

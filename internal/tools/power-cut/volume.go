@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -90,7 +91,25 @@ func newVolume(dir, kind string) (*volume, error) {
 	return v, v.up()
 }
 
-func (v *volume) up() error { return do("mount", v.device, v.mount) }
+// up mounts it. While somebody, such as a mount namespace that is on its way out, still holds the file system that was shut down, a mount
+// finds that one again, and nothing works on it.
+func (v *volume) up() error {
+	var err error
+	for range 100 {
+		if err = do("mount", v.device, v.mount); err != nil {
+			return err
+		}
+		probe := filepath.Join(v.mount, "probe")
+		if err = os.WriteFile(probe, []byte("x"), 0o644); err == nil {
+			return os.Remove(probe)
+		}
+		if e := v.down(); e != nil {
+			return errors.Join(err, e)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return err
+}
 
 // shutDown is FS_IOC_SHUTDOWN without flushing the journal: what was not synced is gone, and every call fails from here on.
 func (v *volume) shutDown() error {
@@ -102,7 +121,17 @@ func (v *volume) shutDown() error {
 	return errors.Join(unix.IoctlSetPointerInt(fd, shutdown, noLogFlush), unix.Close(fd))
 }
 
-func (v *volume) down() error { return do("umount", v.mount) }
+// down takes the mount away. The kernel's own workers of a killed process may hold its files for a moment longer than the process lives.
+func (v *volume) down() error {
+	var err error
+	for range 100 {
+		if err = do("umount", v.mount); err == nil {
+			return nil
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return err
+}
 
 // free gives everything back; what was never made is no error.
 func (v *volume) free() {
