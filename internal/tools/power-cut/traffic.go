@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -27,6 +28,20 @@ func (p *promised) count() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.acked)
+}
+
+// snapshot copies what is acknowledged now.
+func (p *promised) snapshot() map[int64]string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.acked)
+}
+
+// restore goes back to an earlier snapshot.
+func (p *promised) restore(acked map[int64]string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.acked = acked
 }
 
 // makeTopic makes a topic of one partition; flush is flush.messages.
