@@ -30,7 +30,7 @@ type inflow struct {
 	from   uint64
 	id     int64
 	n      int64
-	bytes  int
+	bytes  int64
 	base   Base
 	msg    *pb.Message
 	pieces [][]byte
@@ -41,7 +41,7 @@ type inflow struct {
 const (
 	pieceBytes   = 128 << 10 // unless Options say otherwise
 	piecesAhead  = 8
-	maxInflowLen = 16 << 30
+	maxInflowLen = int64(4 << 30)
 )
 
 // beginOutflow starts to send the state that raft's message stands for. The walk begins later than raft's choice
@@ -131,7 +131,7 @@ func (c *Core) onPiece(from uint64, r *jute.Reader) {
 		return
 	}
 	f.n = n
-	f.bytes += len(r.Rest())
+	f.bytes += int64(len(r.Rest()))
 	if f.bytes > maxInflowLen {
 		c.inflow = nil
 		return
