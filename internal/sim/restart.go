@@ -222,6 +222,10 @@ func (w *World) survived(p *Part, l *logstore.Log) bool {
 		from = list[len(list)-1].e.Last + 1
 	}
 	list, _ := split(all)
+	if m.touches(list) { // damage was read and reported by checksums: the operator replaces it
+		w.replace(p)
+		return false
+	}
 	if p.kind != Deletes && l.Start() > m.Start {
 		w.broken("%s: the start moved to %d", p.tp, l.Start())
 	}
@@ -394,9 +398,14 @@ func (w *World) stopClean() {
 	}
 	err := w.m.CloseClean()
 	w.collectFaults()
+	offline := map[string]bool{}
+	for _, d := range w.m.Dirs() {
+		offline[d.Path] = d.Offline != nil
+		w.say("step %d: stopped, %s offline: %v", w.step, d.Path, d.Offline)
+	}
 	if err == nil && !w.vol.Dead() {
 		for _, p := range w.parts {
-			if p.log != nil && !w.sick[p.log.Dir()] && !p.tight {
+			if p.log != nil && !offline[p.log.Dir()] && !w.sick[p.log.Dir()] && !p.tight {
 				p.model.Durable = max(p.model.Durable, p.log.End())
 				w.checkIndexes(p)
 			}

@@ -120,14 +120,14 @@ func (w *World) heal() {
 		if p.log == nil || p.hurt() || w.sick[p.log.Dir()] || w.vol.Dead() || w.broke != nil {
 			continue
 		}
-		before, tries := w.Acked, 0
-		for ; tries < 30 && w.Acked == before && w.broke == nil && !w.vol.Dead(); tries++ {
+		before, tries := p.model.Next, 0
+		for ; tries < 30 && p.model.Next == before && w.broke == nil && !w.vol.Dead(); tries++ {
 			w.send(p, nil, w.build(p, nil, 1), logstore.FromClient, anything)
 			w.settle(p)
 			w.clk.Advance(1100 * time.Millisecond)
 		}
 		w.collectFaults()
-		if w.Acked == before && w.broke == nil && !w.vol.Dead() && !w.sick[p.log.Dir()] {
+		if p.model.Next == before && w.broke == nil && !w.vol.Dead() && !w.sick[p.log.Dir()] {
 			w.broken("%s takes no records although there is room", p.tp)
 		}
 		p.tight = false
