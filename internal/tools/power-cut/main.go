@@ -26,7 +26,7 @@ func main() {
 	kinds := flag.String("fs", "ext4,xfs", "file systems")
 	faults := flag.Int("faults", 1, "rounds on a device without room, where fsync fails, and on a full file system")
 	bin := flag.String("bin", "bin/pelton", "the broker")
-	address := flag.String("listen", "127.0.0.1:21410", "where the broker listens")
+	address := flag.String("listen", "127.0.0.1:0", "where the broker listens")
 	flag.Parse()
 	dir, err := os.MkdirTemp("", "power-cut-")
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *setup) cuts(v *volume, rounds int) error {
 			return err
 		}
 	}
-	fmt.Printf("power-cut: %s: %d cuts, %d acknowledged records, all there\n", v.kind, rounds, total)
+	fmt.Printf("power-cut: %s: %d cuts and kills, %d acknowledged records, all there\n", v.kind, rounds, total)
 	return nil
 }
 
@@ -137,6 +137,11 @@ func (s *setup) cut(b *broker, v *volume, at **promised, round int) (acked int, 
 	// At some time; a cut before the first acknowledged record would prove nothing.
 	for p.count() < before+1+rand.Intn(300) && ctx.Err() == nil {
 		time.Sleep(5 * time.Millisecond)
+	}
+	if round%4 == 2 { // a kill alone: everything that was acknowledged up to it is there
+		b.kill()
+		stop()
+		return p.count() - before, nil
 	}
 	if round%2 == 0 { // nothing runs behind a real cut, so nothing is acknowledged there
 		err = b.pause()
