@@ -29,7 +29,7 @@ func TestDiskBehaviour(t *testing.T) {
 func behaviour(t *testing.T, dir string, o Options) {
 	for name, test := range map[string]func(*testing.T, *rig, *File){
 		"write": writesWhole, "write-durable": writesDurable, "write-vector": writesVector, "write-many-pieces": writesManyPieces,
-		"write-empty": writesEmpty, "read": reads, "sync": syncs, "nop": nops, "read-ahead": readsAhead, "errors": reportsErrors,
+		"write-empty": writesEmpty, "read": reads, "sync": syncs, "sync-fails": reportsFailedSync, "nop": nops, "read-ahead": readsAhead, "errors": reportsErrors,
 		"many-in-flight": manyInFlight, "reuse": reuses, "close-in-flight": func(t *testing.T, _ *rig, f *File) { closesInFlight(t, o, f) },
 		"read-now": readsNow,
 	} {
@@ -124,6 +124,31 @@ func syncs(t *testing.T, r *rig, f *File) {
 	op := &Op{Kind: Sync, File: f}
 	r.run(op)
 	mustDo(t, op, 0)
+}
+
+// reportsFailedSync uses the null device, which takes every write and cannot sync: who skips the fdatasync does not notice.
+func reportsFailedSync(t *testing.T, r *rig, _ *File) {
+	null, err := OS().OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, op := range []*Op{
+		{Kind: Sync, File: null},
+		{Kind: Write, File: null, Bufs: [][]byte{[]byte("hello")}, Durable: true},
+		{Kind: Write, File: null, Bufs: [][]byte{[]byte("hel"), []byte("lo")}, Durable: true},
+	} {
+		r.run(op)
+		var as *Error
+		if !errors.As(op.Err, &as) || as.Op != "fdatasync" || !errors.Is(op.Err, syscall.EINVAL) {
+			t.Errorf("%v of %d pieces: n %d, err %v", op.Kind, len(op.Bufs), op.N, op.Err)
+		}
+	}
+	op := &Op{Kind: Write, File: null, Bufs: [][]byte{[]byte("hello")}}
+	r.run(op)
+	mustDo(t, op, 5)
+	if err := null.Close(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func nops(t *testing.T, r *rig, _ *File) {

@@ -185,6 +185,13 @@ func TestAdaptRefuses(t *testing.T) {
 	transactional.Add(1, nil, nil)
 	headed := NewBuilder(None)
 	headed.Add(1, nil, nil, RecordHeader{"h", nil})
+	wrapped := func(magic int8) []byte { // the wrapper's checksum is right, that of the second message in it is not
+		z, err := Compress(nil, Gzip, append(one(magic, nil, 5, 0), flip(one(magic, nil, 5, 0), legacyCRC)...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return legacyMessage(magic, 1, 5, Gzip, nil, z)
+	}
 	sized := one(0, nil, 0, 0)
 	binary.BigEndian.PutUint32(sized[8:], 13)
 	for name, c := range map[string]struct {
@@ -195,6 +202,8 @@ func TestAdaptRefuses(t *testing.T) {
 	}{
 		"crc":                               {flip(legacySet(0, None, 3), legacyCRC), 2, Limits{}, "corrupt"},
 		"second-crc":                        {append(one(1, nil, 5, 0), flip(one(1, nil, 5, 0), legacyCRC)...), 2, Limits{}, "corrupt"},
+		"inner-crc-0":                       {wrapped(0), 2, Limits{}, "corrupt"},
+		"inner-crc-1":                       {wrapped(1), 1, Limits{}, "corrupt"},
 		"magic-3":                           {sealed(one(1, nil, 5, 0), legacyMagic, 3), 2, Limits{}, "corrupt"},
 		"length-13":                         {sized, 2, Limits{}, "corrupt"},
 		"mixed":                             {append(one(0, nil, 0, 0), one(1, nil, 5, 0)...), 2, Limits{}, "record"},
