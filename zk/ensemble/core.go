@@ -261,7 +261,7 @@ func (c *Core) observe() {
 	c.join()
 }
 
-// lead begins to give places in the order: everything of earlier terms has been applied.
+// takeLead begins to give places in the order: everything of earlier terms has been applied.
 func (c *Core) takeLead() {
 	c.ready, c.readyMs = true, c.nowMs
 	c.counter = 0

@@ -57,6 +57,7 @@ const (
 	handshakeTime = 3 * time.Second
 	redialFirst   = 20 * time.Millisecond
 	redialMost    = 500 * time.Millisecond
+	acceptAgain   = 200 * time.Millisecond
 	maxStrangers  = 64
 )
 
@@ -69,7 +70,7 @@ func newLinks(me uint64, addr string, key []byte, stallMs int64, random io.Reade
 	l := &Links{me: me, key: key, log: log, random: random, group: task.NewGroup(), lis: lis, stallMs: stallMs}
 	l.mu.out, l.mu.in, l.mu.open = map[uint64]*outLink{}, map[uint64]net.Conn{}, map[net.Conn]struct{}{}
 	l.mu.wake = func() {}
-	l.group.Go("zk-links", func(context.Context) { l.accept() })
+	l.group.Go("zk-links", l.accept)
 	return l, nil
 }
 
@@ -261,12 +262,20 @@ func (l *Links) write(ctx context.Context, c net.Conn, o *outLink, link []byte) 
 // closed says whether this end of the connection was closed.
 func closed(c net.Conn) bool { return errors.Is(c.SetDeadline(time.Time{}), net.ErrClosed) }
 
-func (l *Links) accept() {
+// accept takes connections until the group or the listener ends. An error, most likely that there are no descriptors left, stays for a while: asking
+// again at once would burn a core.
+func (l *Links) accept(ctx context.Context) {
 	for {
 		c, err := l.lis.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
 		if err != nil {
-			if errors.Is(err, net.ErrClosed) {
+			l.log.Warn("zk ensemble: the peer port takes no connection", "err", err)
+			select {
+			case <-ctx.Done():
 				return
+			case <-time.After(acceptAgain):
 			}
 			continue
 		}

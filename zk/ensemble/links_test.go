@@ -8,7 +8,9 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -207,6 +209,29 @@ func TestImpostorIsNotSpokenTo(t *testing.T) {
 	if n, err := io.Copy(io.Discard, c); n > 0 {
 		t.Fatalf("%d bytes for somebody who does not know the key (%v)", n, err)
 	}
+}
+
+// exhausted is a listener of a process without descriptors, closed from its second call on.
+type exhausted struct {
+	net.Listener
+	calls int
+}
+
+func (e *exhausted) Accept() (net.Conn, error) {
+	if e.calls++; e.calls > 1 {
+		return nil, net.ErrClosed
+	}
+	return nil, syscall.EMFILE
+}
+
+func TestAcceptWaitsAfterAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lis, began := &exhausted{}, time.Now()
+		(&Links{lis: lis, log: slog.New(slog.DiscardHandler)}).accept(t.Context())
+		if passed := time.Since(began); lis.calls != 2 || passed != acceptAgain {
+			t.Fatalf("%d calls with %v of the bubble's clock between them", lis.calls, passed)
+		}
+	})
 }
 
 func FuzzHandshake(f *testing.F) {

@@ -42,12 +42,8 @@ func readWAL(d disk.FS, dir string) (w *WAL, s State, fresh bool, err error) {
 		if err != nil {
 			return nil, s, false, err
 		}
-		got, err := w.replay(&s, b, i == len(files)-1)
-		if err != nil {
+		if err := w.replay(&s, b, i == len(files)-1); err != nil {
 			return nil, s, false, fmt.Errorf("%s: %w", w.path(n), err)
-		}
-		if !got && i == len(files)-1 && i > 0 {
-			break // it came into being and nothing more
 		}
 	}
 	if len(files) > 0 {
@@ -58,13 +54,13 @@ func readWAL(d disk.FS, dir string) (w *WAL, s State, fresh bool, err error) {
 	return w, s, s.Base.Index == 0, nil
 }
 
-// replay reads the batches of one file into s.
-func (w *WAL) replay(s *State, b []byte, last bool) (got bool, err error) {
+// replay reads the batches of one file into s. The last file may have come into being and nothing more.
+func (w *WAL) replay(s *State, b []byte, last bool) error {
 	if len(b) < len(walHeader) || string(b[:len(walHeader)]) != walHeader {
 		if last && !soundBatchIn(b, 0) {
-			return false, nil
+			return nil
 		}
-		return false, fmt.Errorf("%w: no header", ErrCorrupt)
+		return fmt.Errorf("%w: no header", ErrCorrupt)
 	}
 	at := len(walHeader)
 	for {
@@ -73,16 +69,15 @@ func (w *WAL) replay(s *State, b []byte, last bool) (got bool, err error) {
 			break
 		}
 		if err := s.take(records); err != nil {
-			return got, err
+			return err
 		}
 		w.batch = no
-		got = true
 		at += batchHead + len(records)
 	}
 	if soundBatchIn(b, at) {
-		return got, fmt.Errorf("%w: at byte %d, and a sound batch follows", ErrCorrupt, at)
+		return fmt.Errorf("%w: at byte %d, and a sound batch follows", ErrCorrupt, at)
 	}
-	return got, nil
+	return nil
 }
 
 // batchAt reads the batch that begins at a byte.

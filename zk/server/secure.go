@@ -24,8 +24,12 @@ type secure struct {
 	listener net.Listener
 }
 
-// handshakeWithin bounds a handshake.
-const handshakeWithin = 10 * time.Second
+const (
+	// handshakeWithin bounds a handshake.
+	handshakeWithin = 10 * time.Second
+	// acceptAgain is the pause after an error of the listener.
+	acceptAgain = 200 * time.Millisecond
+)
 
 func openSecure(s *Server) (*secure, error) {
 	config, err := s.o.TLS.config(s.o.FS)
@@ -39,8 +43,9 @@ func openSecure(s *Server) (*secure, error) {
 	return &secure{s: s, config: config, listener: l}, nil
 }
 
-// accept hands every connection to goroutines of its own.
-func (t *secure) accept(context.Context) {
+// accept hands every connection to goroutines of its own. An error, most likely that there are no descriptors left, stays for a while: asking again at
+// once would burn a core and fill the log.
+func (t *secure) accept(ctx context.Context) {
 	for {
 		c, err := t.listener.Accept()
 		if errors.Is(err, net.ErrClosed) {
@@ -48,6 +53,11 @@ func (t *secure) accept(context.Context) {
 		}
 		if err != nil {
 			t.s.o.Log.Warn("zk secure port", "err", err)
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(acceptAgain):
+			}
 			continue
 		}
 		remote := c.RemoteAddr().(*net.TCPAddr).AddrPort()
