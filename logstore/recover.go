@@ -337,13 +337,10 @@ func (o *opening) wasSettled(seg *Segment) bool {
 	return seg.next < o.recovery || seg.next == o.recovery && slices.Contains(o.snaps, seg.next)
 }
 
-// lacksEnd reports whether a segment has lost its last records, that were never synced, while a power cut left the next one. Compaction may
-// take the end of a segment rightly, but only of one that was settled.
+// lacksEnd reports whether a segment has lost its last records, that were never synced, while a power cut left the next one. In a log that
+// is compacted the end of a segment may be missing rightly.
 func (o *opening) lacksEnd(seg *Segment, next int64) bool {
-	if seg.next >= next || seg.next < o.recovery || o.clean || seg.base < o.l.compaction.Cleaned {
-		return false
-	}
-	return !o.l.opt.Compact || !slices.Contains(o.snaps, next)
+	return seg.next < next && seg.next >= o.recovery && !o.clean && !o.l.opt.Compact && seg.base >= o.l.compaction.Cleaned
 }
 
 // dropAfter removes the segments behind a cut: their offsets would leave a hole.
