@@ -262,7 +262,7 @@ func (w *World) follow(p *Part) {
 			at = min(end, p.model.Log[i].Last+1)
 		}
 	}
-	if hw := p.role.Fetched(1, at); hw > p.log.HighWatermark() {
+	if hw := p.role.Fetched(0, at); hw > p.log.HighWatermark() {
 		p.log.SetHighWatermark(hw)
 	}
 	w.turn(p)
