@@ -272,8 +272,13 @@ func (c *connection) alterConfigs(ctx context.Context, r *resource, changes []co
 	}
 	if !c.json {
 		fmt.Fprintf(c.std.out, "Changed %s.\n", plural(len(changes), "key"))
+		return nil
 	}
-	return nil
+	done := newOutcome(c)
+	for _, ch := range changes {
+		done.add(map[string]any{"key": ch.Name}, "")
+	}
+	return done.print(nil)
 }
 
 func sortedKeys(m map[string]string) []string {

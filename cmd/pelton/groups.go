@@ -213,15 +213,14 @@ func groupsDelete(conn *connection) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				done := newOutcome(conn)
 				for _, g := range list.Sorted() {
 					if g.Err != nil {
-						return fmt.Errorf("group %s: %w", g.Group, g.Err)
+						return done.print(fmt.Errorf("group %s: %w", g.Group, g.Err))
 					}
-					if !conn.json {
-						fmt.Fprintf(conn.std.out, "Deleted group %s.\n", g.Group)
-					}
+					done.add(map[string]any{"group": g.Group}, "Deleted group %s.", g.Group)
 				}
-				return nil
+				return done.print(nil)
 			})
 		},
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -22,6 +23,28 @@ func printLine(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	return e.Encode(v)
+}
+
+// outcome is what a verb that changes things has done: a sentence for each at once, or with --json one list at the end.
+type outcome struct {
+	conn *connection
+	rows []map[string]any
+}
+
+func newOutcome(conn *connection) *outcome { return &outcome{conn: conn, rows: []map[string]any{}} }
+
+func (o *outcome) add(row map[string]any, sentence string, args ...any) {
+	if o.rows = append(o.rows, row); !o.conn.json {
+		fmt.Fprintf(o.conn.std.out, sentence+"\n", args...)
+	}
+}
+
+// print ends the verb with err; what was done before it is told all the same.
+func (o *outcome) print(err error) error {
+	if !o.conn.json {
+		return err
+	}
+	return errors.Join(err, printJSON(o.conn.std.out, o.rows))
 }
 
 // table prints aligned columns; the first row is the heading.

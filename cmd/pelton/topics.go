@@ -221,16 +221,15 @@ func topicsAlter(conn *connection) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				done := newOutcome(conn)
 				for _, r := range resp.Sorted() {
 					if r.Err != nil {
-						return brokerError("topic "+r.Topic, r.Err, r.ErrMessage)
+						return done.print(brokerError("topic "+r.Topic, r.Err, r.ErrMessage))
 					}
-					if !conn.json {
-						fmt.Fprintf(conn.std.out, "Topic %s has %s now.\n", r.Topic, plural(partitions, "partition"))
-					}
+					done.add(map[string]any{"topic": r.Topic, "partitions": partitions}, "Topic %s has %s now.", r.Topic, plural(partitions, "partition"))
 				}
 				fmt.Fprintln(conn.std.err, "WARNING: with more partitions, records with a key go to other partitions than before")
-				return nil
+				return done.print(nil)
 			})
 		},
 	}
@@ -253,18 +252,17 @@ func topicsDelete(conn *connection) *cobra.Command {
 				}
 				list := resp.Sorted()
 				sort.SliceStable(list, func(i, j int) bool { return list[i].Topic < list[j].Topic })
+				done := newOutcome(conn)
 				for _, r := range list {
 					if ifExists && r.Err == kerr.UnknownTopicOrPartition {
 						continue
 					}
 					if r.Err != nil {
-						return brokerError("topic "+r.Topic, r.Err, r.ErrMessage)
+						return done.print(brokerError("topic "+r.Topic, r.Err, r.ErrMessage))
 					}
-					if !conn.json {
-						fmt.Fprintf(conn.std.out, "Deleted topic %s.\n", r.Topic)
-					}
+					done.add(map[string]any{"topic": r.Topic}, "Deleted topic %s.", r.Topic)
 				}
-				return nil
+				return done.print(nil)
 			})
 		},
 	}

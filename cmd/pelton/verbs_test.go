@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -115,6 +116,27 @@ func TestVerbsAgainstABroker(t *testing.T) {
 		t.Errorf("a deleted topic is listed: %s", out)
 	}
 	s.fails("UNKNOWN_TOPIC_OR_PARTITION", "topics", "delete", "logs")
+}
+
+// Verbs that change something answer programs as well.
+func TestChangesInJSON(t *testing.T) {
+	s := session{t, ownBroker(t)}
+	s.ok("", "topics", "create", "one", "two", "--partitions", "1")
+	for _, c := range []struct {
+		verb []string
+		want string
+	}{
+		{[]string{"topics", "alter", "one", "--partitions", "3"}, `[{"partitions":3,"topic":"one"}]`},
+		{[]string{"configs", "alter", "--topic", "one", "--add", "retention.ms=5", "--add", "flush.messages=1"}, `[{"key":"retention.ms"},{"key":"flush.messages"}]`},
+		{[]string{"configs", "delete", "--topic", "one", "retention.ms"}, `[{"key":"retention.ms"}]`},
+		{[]string{"topics", "delete", "one", "two"}, `[{"topic":"one"},{"topic":"two"}]`},
+		{[]string{"topics", "delete", "one", "--if-exists"}, `[]`},
+	} {
+		var got bytes.Buffer
+		if err := json.Compact(&got, []byte(s.ok("", append(c.verb, "--json")...))); err != nil || strings.TrimSpace(got.String()) != c.want {
+			t.Errorf("%v: %s, %v; want %s", c.verb, got.String(), err, c.want)
+		}
+	}
 }
 
 func TestLinesComeBackByteForByte(t *testing.T) {
