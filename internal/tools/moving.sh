@@ -155,7 +155,10 @@ golden() {
 	tar xzf "$from/$2.tar.gz" -C "$dir/kafka"
 	sed -e "s#DIR#$dir/kafka#" -e "s#:25092#:$port#" -e "s#^port=.*#port=$port#" "$from/server.properties" >"$CONF"
 	echo "pelton.zookeeper.listen=127.0.0.1:0" >>"$CONF"
-	case $back in 2.*) echo "inter.broker.protocol.version=${back%.*}" >>"$CONF" ;; esac # it reads no newer groups
+	case $back in # it reads no newer groups
+	2.*) echo "inter.broker.protocol.version=${back%.*}" >>"$CONF" ;;
+	0.10.*) printf '%s\n' "inter.broker.protocol.version=${back%.*}" "log.message.format.version=${back%.*}" >>"$CONF" ;;
+	esac
 	tool kafka-server-stop.sh true # it was stopped when the directory was packed
 	case $back in 2.* | 3.*) complaints "$back" ;; *) complaints 3.9.1 ;; esac >before-dump
 	step adopt-out >/dev/null
