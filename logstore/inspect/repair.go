@@ -62,7 +62,7 @@ func (r *Repair) Damaged() ([]Finding, error) {
 	return out, nil
 }
 
-// Run carries a choice out. Every file that it replaces or removes stays beside it under the suffix .damaged. The indexes of the segments
+// Run carries a choice out. Every log that it replaces or gives up stays beside it under the suffix .damaged. The indexes of the segments
 // that were touched are removed: a start makes them anew, as it does with the producers' state.
 func (r *Repair) Run(c Choice) error {
 	if !r.DryRun {
@@ -229,7 +229,7 @@ func (r *Repair) rewrite(path string, base int64, keep [][2]int64) error {
 			return err
 		}
 	}
-	if err := r.FS.Rename(path, path+".damaged"); err != nil {
+	if err := r.setAside(path); err != nil {
 		return err
 	}
 	if err := r.FS.Rename(made, path); err != nil {
@@ -259,11 +259,11 @@ func copyPieces(to io.WriterAt, from io.ReaderAt, keep [][2]int64) error {
 // putAside renames a whole segment out of the log.
 func (r *Repair) putAside(base int64) error {
 	stem := filepath.Join(r.Dir, logstore.FileName(base, ""))
-	r.Say("%s: given up; it stays as %s.damaged", stem+sufLog, filepath.Base(stem)+sufLog)
+	r.Say("%s: given up; it stays as %s*.damaged", stem+sufLog, filepath.Base(stem)+sufLog)
 	if r.DryRun {
 		return nil
 	}
-	if err := r.FS.Rename(stem+sufLog, stem+sufLog+".damaged"); err != nil {
+	if err := r.setAside(stem + sufLog); err != nil {
 		return err
 	}
 	for _, suffix := range []string{sufIndex, sufTime, sufTxn} {
@@ -272,6 +272,21 @@ func (r *Repair) putAside(base int64) error {
 		}
 	}
 	return r.FS.SyncDir(r.Dir)
+}
+
+// setAside renames a log so that no broker sees it. What an earlier repair has put there stays: it may be the only copy of what was lost.
+func (r *Repair) setAside(path string) error {
+	name := path + ".damaged"
+	for n := 2; ; n++ {
+		_, err := r.FS.Stat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return r.FS.Rename(path, name)
+		}
+		if err != nil {
+			return err
+		}
+		name = fmt.Sprintf("%s.%d.damaged", path, n)
+	}
 }
 
 // forgetSnapshots removes the producers' snapshots behind the damage: a start reads an older one and the log.

@@ -74,6 +74,25 @@ func TestRepairOffersWhatTheStartRefuses(t *testing.T) {
 	}
 }
 
+func TestRepairKeepsWhatAnEarlierOneTookOut(t *testing.T) {
+	const dir, log = "data/plain-none-0", "data/plain-none-0/00000000000000000000.log"
+	golden(t, "3.9.1", "clean")
+	r := &Repair{FS: disk.OS(), Dir: dir, Say: func(format string, args ...any) {}}
+	var damaged [2][]byte
+	for i, at := range []int{1200, 100} { // the second time before the end that the first one leaves
+		patch(t, log, func(b []byte) []byte { b[at] ^= 1; return b })
+		damaged[i], _ = os.ReadFile(log)
+		if err := r.Run(Truncate); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, path := range []string{log + ".damaged", log + ".2.damaged"} {
+		if kept, err := os.ReadFile(path); err != nil || !bytes.Equal(kept, damaged[i]) {
+			t.Errorf("%s is not what repair %d took out: %v", path, i+1, err)
+		}
+	}
+}
+
 func TestRepairTruncateGivesUpLaterSegments(t *testing.T) {
 	golden(t, "3.9.1", "clean")
 	logs := filesUnder(t, "rolled-0/", ".log")
