@@ -21,7 +21,7 @@ func (m *machine) limits() []finding {
 	return []finding{
 		judge("open files", shownLimit(files), files < 65536, level, "each connection, each active log and each cached segment is a descriptor",
 			"ulimit -n 1048576   # for a service: LimitNOFILE=1048576"),
-		judge("locked memory", shownLimit(locked), locked < 64<<20, note, "buffers registered with the ring are locked; without them each operation pins its pages anew",
+		judge("locked memory", shownLimit(locked), locked < 64<<20, note, "kernels before 5.12 count the memory of rings against it, and a start that finds none left falls back to helper threads",
 			"ulimit -l unlimited   # for a service: LimitMEMLOCK=infinity"),
 	}
 }

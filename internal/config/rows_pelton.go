@@ -49,8 +49,8 @@ func legacyRows() []Row {
 		{Name: "zk.connect", Effect: Alias, Alias: "zookeeper.connect", Doc: "Kafka 0.7: zookeeper.connect."},
 		{Name: "zk.connectiontimeout.ms", Effect: Alias, Alias: "zookeeper.connection.timeout.ms", Doc: "Kafka 0.7: zookeeper.connection.timeout.ms."},
 		{Name: "controller.message.queue.size", Effect: Gone, Doc: "Kafka 0.8: the controller's queue has no limit since."},
-		{Name: "quota.producer.default", Effect: Gone, Doc: "Kafka up to 2.8: default produce quota; use pelton quotas."},
-		{Name: "quota.consumer.default", Effect: Gone, Doc: "Kafka up to 2.8: default fetch quota; use pelton quotas."},
+		{Name: "quota.producer.default", Effect: Gone, Doc: "Kafka up to 2.8: default produce quota; use kafka-configs --entity-type clients or users."},
+		{Name: "quota.consumer.default", Effect: Gone, Doc: "Kafka up to 2.8: default fetch quota; use kafka-configs --entity-type clients or users."},
 		{Name: "fetch.message.max.bytes", Effect: Gone, Doc: "A consumer's key; a broker has fetch.max.bytes and replica.fetch.max.bytes."},
 	}
 }
