@@ -211,6 +211,11 @@ func zooOptions(keys map[string]string) (o server.Options, unknown []string, err
 	if o.DataDir == "" || port == "" && !hasServers(keys) {
 		return o, nil, fmt.Errorf("dataDir and clientPort must be set")
 	}
+	for key, value := range map[string]string{"clientPort": port, "secureClientPort": securePort} {
+		if _, err := strconv.ParseUint(value, 10, 16); value != "" && err != nil {
+			return o, nil, fmt.Errorf("%s=%s: must be a port, 0 to 65535", key, value)
+		}
+	}
 	if securePort != "" {
 		o.TLS.Addr = net.JoinHostPort(secureHost, securePort)
 	}

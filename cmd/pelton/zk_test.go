@@ -19,7 +19,7 @@ func TestZooCfgIsRead(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ key, value, want string }{
 		"number": {"tickTime", "soon", "whole number"},
-		"tls":    {"secureClientPort", "1", "TLS"},
+		"port":   {"secureClientPort", "65536", "0 to 65535"},
 	} {
 		if _, _, err := zooOptions(map[string]string{"dataDir": "/d", "clientPort": "1", c.key: c.value}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
