@@ -327,15 +327,18 @@ func (w *World) compareLatest(p *Part, list []seen) {
 			return true
 		})
 	}
+	for i := p.model.at(p.model.Safe); i < len(p.model.Log); i++ { // never synced: a power cut may take it out of the middle, as compaction may
+		k := &p.model.Log[i]
+		for j := range k.Keys {
+			if o := k.Base + int64(j); o >= p.model.Safe && !have[o] {
+				k.Keys[j] = ""
+			}
+		}
+	}
 	latest := p.model.latest()
 	for _, key := range slices.Sorted(maps.Keys(latest)) {
 		v := latest[key]
 		if have[v.offset] || v.value == "" && w.clk.WallMs() >= v.appendMs+p.opt.DeleteRetentionMs {
-			continue
-		}
-		if v.offset >= p.model.Safe { // never synced: a power cut may take it out of the middle, as compaction may
-			i := p.model.at(v.offset)
-			p.model.Log[i].Keys[v.offset-p.model.Log[i].Base] = ""
 			continue
 		}
 		w.broken("%s: key %s has lost its last value at %d (%q)", p.tp, key, v.offset, v.value)
@@ -359,6 +362,12 @@ func (w *World) checkProducers(p *Part) {
 			}
 			delete(p.model.prod, c.pid) // with its last record
 			continue
+		}
+		if p.kind == Compacts { // its last batch may be gone from the middle, as compareLatest says
+			st.epoch, st.lastSeq = s.Epoch, s.LastSequence
+			if n := len(st.batches); n > 0 && st.batches[n-1].Seq+int32(st.batches[n-1].Last-st.batches[n-1].Base) != s.LastSequence {
+				st.batches = nil
+			}
 		}
 		if s.Epoch != st.epoch || len(st.batches) > 0 && s.LastSequence != st.lastSeq || s.TxnStart != st.txn && p.kind == Keeps {
 			w.broken("%s: producer %d has epoch %d, sequence %d, transaction %d; want %d, %d, %d", p.tp, c.pid,

@@ -114,7 +114,7 @@ func (w *World) newPart(i int) *Part {
 	}
 	p.opt = o
 	for c := range r.Between(1, 3) {
-		p.clients = append(p.clients, &client{pid: int64(100*i + c + 1), txn: kind != Deletes && c > 0})
+		p.clients = append(p.clients, &client{pid: int64(100*i + c + 1), txn: kind == Keeps && c > 0})
 	}
 	return p
 }
