@@ -3,10 +3,12 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/pelton-broker/pelton/perf"
 )
 
 func TestLogDirsTakeDurabilityFromTheMetricsPage(t *testing.T) {
-	list, err := readSamples(strings.NewReader(`# HELP broker_log_durable_offset x
+	page, err := perf.ReadScrape(strings.NewReader(`# HELP broker_log_durable_offset x
 # TYPE broker_log_durable_offset gauge
 broker_log_durable_offset{topic="a",partition="0"} 7
 broker_log_end_offset{topic="a",partition="0"} 9
@@ -23,7 +25,7 @@ broker_up 1
 		{Dir: `/d"2"`},
 		{Dir: "/other", Partitions: []logPartitionView{{Topic: "b", Partition: 1}}},
 	}
-	mergeDurability(list, views)
+	mergeDurability(page, views)
 	a := views[0].Partitions[0]
 	if a.Durable == nil || *a.Durable != 7 || a.End == nil || *a.End != 9 || views[0].Cause != "" {
 		t.Errorf("%+v", views[0])
