@@ -184,6 +184,9 @@ func TestEnsembleSurvivesTheLossOfAnyMember(t *testing.T) {
 		if got := again(t, func() ([]byte, error) { b, _, err := only.Get("/a"); return b, err }); string(got) != want {
 			t.Fatalf("server %d has %q, not %q", i, got, want)
 		}
+		if n, err := ask(r.servers[i], func(l *loop) uint64 { return l.m.commits }); err != nil || n == 0 { // the change that it was not there for
+			t.Errorf("server %d counts %d transactions: %v", i, n, err)
+		}
 		if st := again(t, func() (*zk.Stat, error) { _, st, err := only.Exists("/mine"); return st, err }); st.EphemeralOwner != id {
 			t.Fatalf("the ephemeral belongs to %x, not %x", st.EphemeralOwner, id)
 		}

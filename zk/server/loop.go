@@ -242,20 +242,25 @@ func (l *loop) apply(p proposal) {
 	}
 	l.tree.Apply(x, &l.result)
 	l.prep.Committed(x.Zxid)
+	l.carriedOut()
+	if x.Op == jute.OpCloseSession {
+		l.sessionClosed(x.Session, p.from)
+	}
+	if p.from != nil {
+		p.from.applied(x, &l.result, x.Zxid)
+	}
+}
+
+// carriedOut counts a transaction that the tree has taken, and tells the watchers.
+func (l *loop) carriedOut() {
 	l.snap.since++
+	l.m.commits++
 	events := l.tree.TakeEvents()
 	for i := range events {
 		l.notify(&events[i])
 	}
 	if len(events) > 0 {
 		l.countEvents(events)
-	}
-	l.m.commits++
-	if x.Op == jute.OpCloseSession {
-		l.sessionClosed(x.Session, p.from)
-	}
-	if p.from != nil {
-		p.from.applied(x, &l.result, x.Zxid)
 	}
 }
 
