@@ -116,7 +116,7 @@ func (r Row) render(v Value) string {
 	case Short, Int, Long:
 		return strconv.FormatInt(v.long, 10)
 	case Double:
-		return javaDouble(v.num)
+		return JavaDouble(v.num)
 	case List:
 		return strings.Join(v.list, ",")
 	case Unknown, String, Class, Password:
@@ -124,8 +124,16 @@ func (r Row) render(v Value) string {
 	return v.text
 }
 
-// javaDouble prints a number as Java's Double.toString does.
-func javaDouble(f float64) string {
+// JavaDouble prints a number as Java's Double.toString does: with a point, however whole it is. Kafka answers and stores it so.
+func JavaDouble(f float64) string {
+	switch {
+	case math.IsNaN(f):
+		return "NaN"
+	case math.IsInf(f, 1):
+		return "Infinity"
+	case math.IsInf(f, -1):
+		return "-Infinity"
+	}
 	if a := math.Abs(f); f == 0 || a >= 1e-3 && a < 1e7 {
 		s := strconv.FormatFloat(f, 'f', -1, 64)
 		if !strings.Contains(s, ".") {

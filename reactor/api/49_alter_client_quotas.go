@@ -17,6 +17,7 @@ import (
 
 	"github.com/pelton-broker/pelton/controller/meta"
 	"github.com/pelton-broker/pelton/controller/run"
+	"github.com/pelton-broker/pelton/internal/config"
 	"github.com/pelton-broker/pelton/reactor/quota"
 )
 
@@ -138,7 +139,7 @@ func quotaText(n quotaNumber, op kmsg.AlterClientQuotasRequestEntryOp) (string, 
 	case quotaUnknown:
 		return "", refusal(run.ErrInvalidRequest, "Invalid configuration key %s", op.Key)
 	case quotaDouble:
-		return javaDouble(op.Value), nil
+		return config.JavaDouble(op.Value), nil
 	case quotaInt:
 		kind, most = "INT", math.MaxInt32
 	case quotaLong:
@@ -148,24 +149,4 @@ func quotaText(n quotaNumber, op kmsg.AlterClientQuotasRequestEntryOp) (string, 
 		return "", refusal(run.ErrInvalidRequest, "Configuration %s must be a %s value", op.Key, kind)
 	}
 	return strconv.FormatInt(int64(whole), 10), nil
-}
-
-// javaDouble is a number as Kafka writes it: with a point, however whole it is.
-func javaDouble(f float64) string {
-	if math.IsInf(f, 0) || math.IsNaN(f) {
-		return strings.Replace(strconv.FormatFloat(f, 'g', -1, 64), "+Inf", "Infinity", 1)
-	}
-	if a := math.Abs(f); a != 0 && (a < 1e-3 || a >= 1e7) {
-		mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'E', -1, 64), "E")
-		if !strings.Contains(mantissa, ".") {
-			mantissa += ".0"
-		}
-		n, _ := strconv.Atoi(exponent)
-		return mantissa + "E" + strconv.Itoa(n)
-	}
-	text := strconv.FormatFloat(f, 'f', -1, 64)
-	if !strings.Contains(text, ".") {
-		text += ".0"
-	}
-	return text
 }

@@ -38,11 +38,3 @@ func TestNoQuotaCostsNothing(t *testing.T) {
 		t.Error("changes of topics are limited")
 	}
 }
-
-func TestNumbersAsKafkaWritesThem(t *testing.T) {
-	for text, n := range map[string]float64{"50.0": 50, "12.5": 12.5, "0.25": .25, "1.0E7": 1e7, "1.5E-4": .00015, "123456.7": 123456.7, "0.0": 0} {
-		if got := javaDouble(n); got != text {
-			t.Errorf("%v is written %s, want %s", n, got, text)
-		}
-	}
-}
