@@ -67,8 +67,8 @@ func TestRecoveryRunsOnItsThreads(t *testing.T) {
 	w.crash()
 	w.startTold(2)
 	var mu sync.Mutex
-	now, most := 0, 0
-	meet := make(chan struct{}, 2)
+	now, most, came := 0, 0, 0
+	meet := make(chan struct{})
 	var wait sync.WaitGroup
 	for i := range 8 {
 		wait.Add(1)
@@ -77,9 +77,11 @@ func TestRecoveryRunsOnItsThreads(t *testing.T) {
 			_, err := w.m.recoverLog(w.m.dirs[0], TopicPartition{Topic: fmt.Sprint("t", i)}, func() (*Log, error) {
 				mu.Lock()
 				now++
+				came++
+				first := came%2 == 1
 				most = max(most, now)
 				mu.Unlock()
-				if i%2 == 0 { // pairs wait for each other, so that two must run at once
+				if first { // each waits for the next one that comes, so that two must run at once
 					meet <- struct{}{}
 				} else {
 					<-meet
