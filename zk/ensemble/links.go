@@ -30,6 +30,8 @@ type Links struct {
 		in     map[uint64]net.Conn
 		open   map[net.Conn]struct{} // everything accepted, also what has not proven itself
 		inbox  []Inbound
+		waits  int        // bytes in inbox
+		room   *sync.Cond // inbox was taken, or the end
 		wake   func()
 		closed bool
 	}
@@ -54,6 +56,7 @@ type outLink struct {
 
 const (
 	queueBytes    = 64 << 20
+	inboxBytes    = 64 << 20
 	handshakeTime = 3 * time.Second
 	redialFirst   = 20 * time.Millisecond
 	redialMost    = 500 * time.Millisecond
@@ -70,6 +73,7 @@ func newLinks(me uint64, addr string, key []byte, stallMs int64, random io.Reade
 	l := &Links{me: me, key: key, log: log, random: random, group: task.NewGroup(), lis: lis, stallMs: stallMs}
 	l.mu.out, l.mu.in, l.mu.open = map[uint64]*outLink{}, map[uint64]net.Conn{}, map[net.Conn]struct{}{}
 	l.mu.wake = func() {}
+	l.mu.room = sync.NewCond(&l.mu)
 	l.group.Go("zk-links", l.accept)
 	return l, nil
 }
@@ -130,13 +134,19 @@ func (l *Links) Take() []Inbound {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	in := l.mu.inbox
-	l.mu.inbox = nil
+	l.mu.inbox, l.mu.waits = nil, 0
+	l.mu.room.Broadcast()
 	return in
 }
 
+// put hands a message to the loop. While the loop is busy and too much waits for it, the links are not read.
 func (l *Links) put(in Inbound) {
 	l.mu.Lock()
+	for l.mu.waits > inboxBytes && !l.mu.closed {
+		l.mu.room.Wait()
+	}
 	l.mu.inbox = append(l.mu.inbox, in)
+	l.mu.waits += len(in.Body)
 	wake := l.mu.wake
 	l.mu.Unlock()
 	wake()
@@ -147,6 +157,7 @@ func (l *Links) Close() {
 	_ = l.lis.Close()
 	l.mu.Lock()
 	l.mu.closed = true
+	l.mu.room.Broadcast()
 	for c := range l.mu.open {
 		_ = c.Close()
 	}

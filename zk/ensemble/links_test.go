@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -253,6 +254,28 @@ func FuzzHandshake(f *testing.F) {
 		}
 		if _, err := readFrame(bytes.NewReader(in), []byte("key"), 0); err == nil {
 			t.Fatal("guessed")
+		}
+	})
+}
+
+// While the loop is busy with a state that it received, what the others send waits in their sockets, not in memory.
+func TestLinksAreNotReadWhileTooMuchWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &Links{}
+		l.mu.wake, l.mu.room = func() {}, sync.NewCond(&l.mu)
+		l.put(Inbound{From: 2, Body: make([]byte, inboxBytes+1)})
+		done := 0
+		go func() { l.put(Inbound{From: 2, Body: []byte("next")}); done++ }()
+		synctest.Wait()
+		if done != 0 {
+			t.Fatal("more was taken in")
+		}
+		if in := l.Take(); len(in) != 1 {
+			t.Fatalf("%d messages", len(in))
+		}
+		synctest.Wait()
+		if in := l.Take(); done != 1 || len(in) != 1 || string(in[0].Body) != "next" {
+			t.Fatalf("%d messages after room was made", len(in))
 		}
 	})
 }
