@@ -55,7 +55,8 @@ func (m *Manager) recoverLog(d *Dir, tp TopicPartition, load func() (*Log, error
 	d.recover.turns <- struct{}{}
 	l, err := load()
 	<-d.recover.turns
-	if err != nil {
+	if err != nil { // it stays offline: it is not being recovered any more
+		d.recover.done.Add(1)
 		return nil, err
 	}
 	if n := d.recover.done.Add(1); n == d.recover.found {

@@ -127,6 +127,9 @@ func TestDamageBelowTheRecoveryPointNamesTheToolThatMendsIt(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "at offset 20") || !strings.Contains(err.Error(), want) {
 		t.Errorf("error %v", err)
 	}
+	if d := w.m.Dirs()[0]; d.Recovering != 0 {
+		t.Errorf("%d logs are said to be recovered still", d.Recovering)
+	}
 	if after, _ := os.ReadFile(path); !bytes.Equal(after, b) {
 		t.Error("the start changed the damaged log")
 	}
