@@ -16,17 +16,25 @@ func main() {
 	known := flag.String("known", "", "a page with a table of allowed differences (docs/DIFFERENCES.md)")
 	tables := flag.String("tables", "D", "letters of the tables of that page that apply: D for any broker, K for a reference without ZooKeeper")
 	only := flag.String("only", "", "run the probes whose name matches this regular expression")
+	without := flag.String("without", "^$", "leave out the probes whose name matches this regular expression")
 	show := flag.Bool("v", false, "print every probe")
 	flag.Parse()
-	os.Exit(run(*a, *b, readKnown(*known, *tables), *only, *show))
+	os.Exit(run(*a, *b, readKnown(*known, *tables), probeFilter{regexp.MustCompile(*only), regexp.MustCompile(*without)}, *show))
 }
 
-func run(a, b string, allowed *known, only string, verbose bool) int {
+// probeFilter chooses probes by name.
+type probeFilter struct{ only, without *regexp.Regexp }
+
+func (f probeFilter) takes(name string) bool {
+	return f.only.MatchString(name) && !f.without.MatchString(name)
+}
+
+func run(a, b string, allowed *known, filter probeFilter, verbose bool) int {
 	ref, err := connect(a)
 	if err == nil {
 		var sut *world
 		if sut, err = connect(b); err == nil {
-			return contest(ref, sut, allowed, regexp.MustCompile(only), verbose)
+			return contest(ref, sut, allowed, filter, verbose)
 		}
 	}
 	fmt.Fprintln(os.Stderr, "differential:", err)
@@ -34,13 +42,13 @@ func run(a, b string, allowed *known, only string, verbose bool) int {
 }
 
 // contest runs every probe in every version that both serve, against both.
-func contest(ref, sut *world, allowed *known, only *regexp.Regexp, verbose bool) int {
+func contest(ref, sut *world, allowed *known, filter probeFilter, verbose bool) int {
 	asked, bad := 0, served(ref, sut, allowed)
 	for _, p := range probes() {
 		low, high := versions(ref, sut, p)
 		for v := low; v <= high; v++ {
 			name := fmt.Sprintf("%s v%d %s", kmsg.NameForKey(p.key), v, p.name)
-			if !only.MatchString(name) {
+			if !filter.takes(name) {
 				continue
 			}
 			if verbose {
