@@ -121,6 +121,9 @@ func (c *cable) set(cut bool) {
 // The session ends while the broker cannot reach ZooKeeper: it comes back as a new registration in a new term, and
 // serves commands again. A short cut leaves everything as it was.
 func TestSessionExpiresOnTheWire(t *testing.T) {
+	if raceDetector {
+		t.Skip("go-zookeeper 1.0.4 races with itself when it connects again while requests wait (lastZxid, in sendSetWatches and recvLoop); make release-test runs this")
+	}
 	s, err := server.Start(server.Options{DataDir: t.TempDir(), ClientAddr: "127.0.0.1:0", TickTimeMs: 100})
 	if err != nil {
 		t.Fatal(err)
