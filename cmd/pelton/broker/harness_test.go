@@ -114,7 +114,7 @@ func shared(t *testing.T) *node {
 func own(t *testing.T, settings ...string) *node {
 	t.Helper()
 	if os.Getenv(realBroker) != "" {
-		t.Skip("needs a broker of its own")
+		t.Skip(realBroker + " names a broker outside, whose settings and directories this test cannot choose")
 	}
 	n := &node{keys: defaults(t.TempDir())}
 	for _, s := range settings {

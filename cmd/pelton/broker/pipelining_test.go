@@ -133,7 +133,7 @@ func resident(t *testing.T) int64 {
 	debug.FreeOSMemory()
 	b, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
-		t.Skip("no /proc here")
+		t.Skipf("what this process holds cannot be read: %v", err)
 	}
 	var size, pages int64
 	if _, err := fmt.Sscan(string(b), &size, &pages); err != nil {
@@ -147,7 +147,7 @@ func sockets(t *testing.T) (n int) {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
-		t.Skip("no /proc here")
+		t.Skipf("what this process holds cannot be read: %v", err)
 	}
 	for _, e := range entries {
 		if name, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil && strings.HasPrefix(name, "socket:") {
