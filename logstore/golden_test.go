@@ -1,19 +1,16 @@
 package logstore
 
 import (
-	"archive/tar"
-	"compress/gzip"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"reflect"
 	"testing"
 
 	"github.com/pelton-broker/pelton/internal/clock"
+	"github.com/pelton-broker/pelton/internal/tools/golden"
 	"github.com/pelton-broker/pelton/logstore/batch"
 )
 
@@ -96,47 +93,13 @@ func checkGolden(t *testing.T, version, state string) {
 func goldenWorld(t *testing.T, archive string) *world {
 	t.Helper()
 	dir := t.TempDir()
-	untar(t, archive, dir)
+	golden.Unpack(t, archive, dir)
 	f := &fakeDisk{cold: map[int]bool{}}
 	w := &world{t: t, dirs: []string{filepath.Join(dir, "data")}, clk: clock.NewManual(1_800_000_000_000), disk: f, fake: f}
 	w.opt = Options{SegmentBytes: 20000, IndexMaxBytes: 4096, IndexInterval: 300, RetentionMs: NoLimit}
 	w.anyID = true
 	w.start()
 	return w
-}
-
-func untar(t *testing.T, archive, dir string) {
-	t.Helper()
-	f, err := os.Open(archive)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for r := tar.NewReader(z); ; {
-		h, err := r.Next()
-		if err == io.EOF {
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(dir, filepath.Clean(h.Name))
-		if h.Typeflag == tar.TypeDir {
-			err = os.MkdirAll(path, 0o755)
-		} else {
-			var b []byte
-			if b, err = io.ReadAll(r); err == nil {
-				err = errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, b, 0o644))
-			}
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 func compareGolden(t *testing.T, w *world, l *Log, name string, topic *goldenTopic) {

@@ -1,62 +1,23 @@
 package inspect
 
 import (
-	"archive/tar"
 	"bytes"
-	"compress/gzip"
-	"errors"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"sort"
 	"strings"
 	"testing"
 
 	"github.com/pelton-broker/pelton/internal/disk"
+	"github.com/pelton-broker/pelton/internal/tools/golden"
 )
 
-// untar unpacks a .tar.gz and hands out its files.
-func untar(t *testing.T, path string, file func(name string, b []byte)) {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for r := tar.NewReader(z); ; {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if h.FileInfo().IsDir() { // sparse files are files too
-			continue
-		}
-		b, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		file(h.Name, b)
-	}
-}
-
-// golden unpacks the directory that a Kafka of this version left, and makes the place it lies in the current one.
-func golden(t *testing.T, version, state string) {
+// goldenDir unpacks the directory that a Kafka of this version left, and makes the place it lies in the current one.
+func goldenDir(t *testing.T, version, state string) {
 	t.Helper()
 	dir := t.TempDir()
-	untar(t, filepath.Join("..", "testdata", "golden", "kafka-"+version, state+".tar.gz"), func(name string, b []byte) {
-		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, b, 0o644)); err != nil {
-			t.Fatal(err)
-		}
-	})
+	golden.Unpack(t, filepath.Join("..", "testdata", "golden", "kafka-"+version, state+".tar.gz"), dir)
 	t.Chdir(dir)
 }
 
@@ -88,7 +49,13 @@ func filesUnder(t *testing.T, prefix string, suffixes ...string) []string {
 
 func TestKafkaDumpIsDumpLogSegments(t *testing.T) {
 	recorded := map[string]string{}
-	untar(t, filepath.Join("testdata", "dumps-3.9.1.tar.gz"), func(name string, b []byte) { recorded[filepath.Clean(name)] = string(b) })
+	golden.Each(t, filepath.Join("testdata", "dumps-3.9.1.tar.gz"), func(name string, _ int64, r io.Reader) {
+		b, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		recorded[name] = string(b)
+	})
 	str, err := DecoderFor("org.apache.kafka.tools.api.StringDecoder")
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +80,7 @@ func TestKafkaDumpIsDumpLogSegments(t *testing.T) {
 	for _, version := range goldenVersions() {
 		for _, state := range []string{"clean", "crashed"} {
 			t.Run(version+"/"+state, func(t *testing.T) {
-				golden(t, version, state)
+				goldenDir(t, version, state)
 				for name, run := range runs {
 					key := version + "-" + state + "." + name
 					if _, ok := recorded[key+".rc"]; !ok {

@@ -33,7 +33,7 @@ func everyRecord(t *testing.T, dir string) (offsets, times []int64) {
 func TestLookupFindsWhatReadingAllFinds(t *testing.T) {
 	for _, version := range goldenVersions() {
 		t.Run(version, func(t *testing.T) {
-			golden(t, version, "crashed")
+			goldenDir(t, version, "crashed")
 			for _, topic := range []string{"rolled-0", "compacted-gzip-0"} {
 				lookUpAll(t, filepath.Join("data", topic))
 			}
@@ -81,7 +81,7 @@ func lookUpAll(t *testing.T, dir string) {
 }
 
 func TestLookupExplainsNamesThenIndexThenScan(t *testing.T) {
-	golden(t, "3.9.1", "clean")
+	goldenDir(t, "3.9.1", "clean")
 	l, err := FindOffset(disk.OS(), "data/rolled-0", 99)
 	if err != nil {
 		t.Fatal(err)

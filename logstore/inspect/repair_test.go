@@ -40,7 +40,7 @@ func TestRepairOffersWhatTheStartRefuses(t *testing.T) {
 		end    int64
 	}{{Truncate, 10, 10}, {Skip, 50, 60}} {
 		t.Run(string(c.choice), func(t *testing.T) {
-			golden(t, "3.9.1", "crashed")
+			goldenDir(t, "3.9.1", "crashed")
 			patch(t, log, func(b []byte) []byte { b[1200] ^= 1; return b }) // in the batch of 10 to 19
 			damaged, _ := os.ReadFile(log)
 			r := &Repair{FS: disk.OS(), Dir: dir, Say: func(format string, args ...any) {}, DryRun: true}
@@ -76,7 +76,7 @@ func TestRepairOffersWhatTheStartRefuses(t *testing.T) {
 
 func TestRepairKeepsWhatAnEarlierOneTookOut(t *testing.T) {
 	const dir, log = "data/plain-none-0", "data/plain-none-0/00000000000000000000.log"
-	golden(t, "3.9.1", "clean")
+	goldenDir(t, "3.9.1", "clean")
 	r := &Repair{FS: disk.OS(), Dir: dir, Say: func(format string, args ...any) {}}
 	var damaged [2][]byte
 	for i, at := range []int{1200, 100} { // the second time before the end that the first one leaves
@@ -94,7 +94,7 @@ func TestRepairKeepsWhatAnEarlierOneTookOut(t *testing.T) {
 }
 
 func TestRepairTruncateGivesUpLaterSegments(t *testing.T) {
-	golden(t, "3.9.1", "clean")
+	goldenDir(t, "3.9.1", "clean")
 	logs := filesUnder(t, "rolled-0/", ".log")
 	if len(logs) < 3 {
 		t.Fatal(logs)
@@ -121,7 +121,7 @@ func TestRepairTruncateGivesUpLaterSegments(t *testing.T) {
 }
 
 func TestRepairSkipFindsTheNextBatchBehindGarbage(t *testing.T) {
-	golden(t, "2.2.2", "clean")
+	goldenDir(t, "2.2.2", "clean")
 	const log = "data/plain-gzip-0/00000000000000000000.log"
 	var starts []int64
 	if _, err := WalkFile(disk.OS(), log, func(b *Batch) bool { starts = append(starts, b.Position); return true }); err != nil {
@@ -138,7 +138,7 @@ func TestRepairSkipFindsTheNextBatchBehindGarbage(t *testing.T) {
 }
 
 func TestRepairRefusesWhileABrokerOwnsTheDirectory(t *testing.T) {
-	golden(t, "3.9.1", "clean")
+	goldenDir(t, "3.9.1", "clean")
 	l, err := disk.OS().Lock("data/.lock")
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func TestRepairRefusesWhileABrokerOwnsTheDirectory(t *testing.T) {
 }
 
 func TestRebuildMakesKafkasIndexes(t *testing.T) {
-	golden(t, "3.9.1", "clean")
+	goldenDir(t, "3.9.1", "clean")
 	for _, dir := range []string{"data/rolled-0", "data/plain-lz4-0", "data/txn-0"} {
 		before := map[string][]byte{}
 		for _, f := range filesUnder(t, filepath.Base(dir)+"/", ".index", ".timeindex") {

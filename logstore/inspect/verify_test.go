@@ -30,7 +30,7 @@ func TestVerifyFindsNothingInWhatKafkaWrote(t *testing.T) {
 	for _, version := range goldenVersions() {
 		for _, state := range []string{"clean", "crashed"} {
 			t.Run(version+"/"+state, func(t *testing.T) {
-				golden(t, version, state)
+				goldenDir(t, version, state)
 				dirs, err := filepath.Glob("data/*-[0-9]")
 				if err != nil || len(dirs) < 5 {
 					t.Fatal(dirs, err)
@@ -101,7 +101,7 @@ func TestVerifyNamesWhatIsWrong(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			golden(t, "3.9.1", "clean")
+			goldenDir(t, "3.9.1", "clean")
 			c.spoil(t)
 			for _, f := range check(t, dir) {
 				if f.Grade == c.grade && f.Path == c.path && strings.Contains(f.What, c.what) {

@@ -1,78 +1,20 @@
 package txnlog
 
 import (
-	"archive/tar"
-	"compress/gzip"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/pelton-broker/pelton/internal/disk"
+	"github.com/pelton-broker/pelton/internal/tools/golden"
 	"github.com/pelton-broker/pelton/zk/jute"
 	"github.com/pelton-broker/pelton/zk/tree"
 )
 
-const golden = "../testdata/golden"
-
-// unpack extracts a tar.gz into dir, leaving holes where there are zeros: the logs are 64 MB long.
-func unpack(t *testing.T, archive, dir string) {
-	t.Helper()
-	f, err := os.Open(archive)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for r := tar.NewReader(z); ; {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(dir, h.Name)
-		if h.Typeflag == tar.TypeDir {
-			_ = os.MkdirAll(path, 0o755)
-			continue
-		}
-		_ = os.MkdirAll(filepath.Dir(path), 0o755)
-		sparse(t, path, r, h.Size)
-	}
-}
-
-func sparse(t *testing.T, path string, r io.Reader, size int64) {
-	t.Helper()
-	out, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer out.Close()
-	buf := make([]byte, 64<<10)
-	for pos := int64(0); pos < size; {
-		n, err := io.ReadFull(r, buf[:min(int64(len(buf)), size-pos)])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !allZero(buf[:n]) {
-			if _, err := out.WriteAt(buf[:n], pos); err != nil {
-				t.Fatal(err)
-			}
-		}
-		pos += int64(n)
-	}
-	if err := out.Truncate(size); err != nil {
-		t.Fatal(err)
-	}
-}
+const goldenDir = "../testdata/golden"
 
 type goldenNode struct {
 	Data      *string
@@ -118,8 +60,8 @@ func TestRecoverReadsApachesFiles(t *testing.T) {
 		for _, state := range []string{"clean", "crashed"} {
 			t.Run(version+"-"+state, func(t *testing.T) {
 				dir := t.TempDir()
-				base := filepath.Join(golden, "zookeeper-"+version)
-				unpack(t, filepath.Join(base, state+".tar.gz"), dir)
+				base := filepath.Join(goldenDir, "zookeeper-"+version)
+				golden.Unpack(t, filepath.Join(base, state+".tar.gz"), dir)
 				raw, err := os.ReadFile(filepath.Join(base, "expected.json"))
 				if err != nil {
 					t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/pelton-broker/pelton/internal/disk"
+	"github.com/pelton-broker/pelton/internal/tools/golden"
 )
 
 // What is imported from Apache's files is what expected.json says, and a second import into the same place is refused.
@@ -19,7 +20,7 @@ func TestImportOfApachesDirectories(t *testing.T) {
 					t.Skip("the directories are 64 MB each and TestRecoverReadsApachesFiles reads them all: one is enough for a quick run")
 				}
 				from, to := t.TempDir(), filepath.Join(t.TempDir(), "new")
-				unpack(t, filepath.Join(golden, version, end+".tar.gz"), from)
+				golden.Unpack(t, filepath.Join(goldenDir, version, end+".tar.gz"), from)
 				source := filepath.Join(from, "data", Sub)
 				rec, err := Import(disk.OS(), source, source, to)
 				if err != nil {

@@ -1,14 +1,10 @@
 package broker_test
 
 import (
-	"archive/tar"
-	"compress/gzip"
 	"context"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -20,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/pelton-broker/pelton/internal/config"
+	"github.com/pelton-broker/pelton/internal/tools/golden"
 )
 
 // goldenRecord is a record as a consumer of the Kafka that wrote the directory saw it.
@@ -70,7 +67,7 @@ func openGolden(t *testing.T, version, state string, settings ...string) *golden
 	if err != nil {
 		t.Fatal(err)
 	}
-	untar(t, filepath.Join(from, state+".tar.gz"), g.dir)
+	golden.Unpack(t, filepath.Join(from, state+".tar.gz"), g.dir)
 	text, err := os.ReadFile(filepath.Join(from, "server.properties"))
 	if err != nil {
 		t.Fatal(err)
@@ -96,40 +93,6 @@ func openGolden(t *testing.T, version, state string, settings ...string) *golden
 		}
 	})
 	return g
-}
-
-func untar(t *testing.T, archive, dir string) {
-	t.Helper()
-	f, err := os.Open(archive)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for r := tar.NewReader(z); ; {
-		h, err := r.Next()
-		if err == io.EOF {
-			return
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(dir, filepath.Clean(h.Name))
-		if h.Typeflag == tar.TypeDir {
-			err = os.MkdirAll(path, 0o755)
-		} else {
-			var b []byte
-			if b, err = io.ReadAll(r); err == nil {
-				err = errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, b, 0o644))
-			}
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 func (g *goldenBroker) client(t *testing.T, opts ...kgo.Opt) *kgo.Client {
