@@ -126,12 +126,12 @@ func (l *Log) SegmentStarts(ts int64) ([]int64, error) {
 			continue
 		}
 		if ts != -2 && ts != -1 && len(starts) == 0 {
-			info, err := l.fs.Stat(seg.file.Path())
+			written, err := seg.file.ModTimeMs()
 			if err != nil {
 				l.home.fail(err)
 				return nil, ErrOffline
 			}
-			if info.ModTime().UnixMilli() > ts {
+			if written > ts {
 				continue
 			}
 		}

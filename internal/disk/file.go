@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"errors"
 	"io"
 	"syscall"
 
@@ -48,6 +49,19 @@ func (f *File) Size() (int64, error) {
 		return 0, f.fail("fstat", err)
 	}
 	return st.Size, nil
+}
+
+// ModTimeMs asks the kernel when the file was last written, in milliseconds since 1970. It looks at the open file, and waits for no disk.
+// A virtual file has none: the error is errors.ErrUnsupported.
+func (f *File) ModTimeMs() (int64, error) {
+	if f.content != nil {
+		return 0, f.wrapped("fstat", errors.ErrUnsupported)
+	}
+	st, err := f.stat()
+	if err != nil {
+		return 0, f.fail("fstat", err)
+	}
+	return st.Mtim.Nano() / 1e6, nil
 }
 
 func (f *File) stat() (unix.Stat_t, error) {
