@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"syscall"
 )
@@ -29,6 +30,8 @@ func (m *Manager) Checkpoint() error {
 }
 
 func (m *Manager) checkpointDir(d *Dir) error {
+	d.saving.Lock()
+	defer d.saving.Unlock()
 	m.mu.Lock()
 	for tp, l := range m.mu.logs {
 		if l.home != d {
@@ -49,13 +52,37 @@ func (m *Manager) checkpointDir(d *Dir) error {
 		name string
 		b    []byte
 	}{{startFile, encodeOffsets(d.start)}, {recoveryFile, encodeOffsets(d.recovery)}, {highFile, encodeOffsets(d.high)}, {cleanerFile, encodeOffsets(d.cleaned)}}
+	names := d.named()
+	maps.Copy(d.written, names) // some of the files may be written and others not
 	m.mu.Unlock()
 	for _, f := range files {
 		if err := m.opt.FS.WriteFileAtomic(filepath.Join(d.path, f.name), f.b); err != nil {
 			return err
 		}
 	}
+	m.mu.Lock()
+	d.written = names
+	m.mu.Unlock()
 	return nil
+}
+
+// named are the partitions that the checkpoints name now.
+func (d *Dir) named() map[TopicPartition]bool {
+	names := map[TopicPartition]bool{}
+	for _, offsets := range []map[TopicPartition]int64{d.recovery, d.high, d.start, d.cleaned} {
+		for tp := range offsets {
+			names[tp] = true
+		}
+	}
+	return names
+}
+
+// forget takes a partition out of the checkpoints, and tells whether their files may still name it.
+func (d *Dir) forget(tp TopicPartition) bool {
+	for _, offsets := range []map[TopicPartition]int64{d.recovery, d.high, d.start, d.cleaned} {
+		delete(offsets, tp)
+	}
+	return d.written[tp]
 }
 
 // Delete takes a partition's directory out of sight: it is renamed, and removed by Sweep after file.delete.delay.ms. The host has let go of
@@ -90,9 +117,7 @@ func (m *Manager) Delete(tp TopicPartition) error {
 	defer m.mu.Unlock()
 	delete(m.mu.found, tp)
 	delete(m.mu.logs, tp)
-	for _, offsets := range []map[TopicPartition]int64{d.recovery, d.high, d.start, d.cleaned} {
-		delete(offsets, tp)
-	}
+	d.forget(tp)
 	m.mu.dying = append(m.mu.dying, dying{path, d, l, due})
 	return nil
 }

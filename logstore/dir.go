@@ -3,6 +3,7 @@ package logstore
 import (
 	"errors"
 	"io"
+	"sync"
 	"sync/atomic"
 	"syscall"
 
@@ -23,6 +24,9 @@ type Dir struct {
 
 	// Checkpoints as found, then kept up to date; guarded by the manager.
 	recovery, high, start, cleaned map[TopicPartition]int64
+	// written are the partitions that the files of those may name.
+	written map[TopicPartition]bool
+	saving  sync.Mutex // one writer of the checkpoints at a time
 }
 
 type dirFailure struct{ err error }

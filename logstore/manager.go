@@ -151,6 +151,7 @@ func (m *Manager) openDir(d *Dir) error {
 			return err
 		}
 	}
+	d.written = d.named()
 	if err := m.listDir(d); err != nil {
 		return err
 	}

@@ -83,6 +83,9 @@ func (m *Manager) load(d *Dir, tp TopicPartition, topicID [16]byte, o Options, i
 	l.SetOptions(o)
 	l.write.flushedMs = now
 	if isNew {
+		if err := m.forgetFormer(d, tp); err != nil {
+			return nil, err
+		}
 		if err := m.opt.FS.MkdirAll(l.path); err != nil {
 			return nil, err
 		}
@@ -96,9 +99,6 @@ func (m *Manager) load(d *Dir, tp TopicPartition, topicID [16]byte, o Options, i
 	op := &opening{l: l, clean: d.clean, recovery: d.recovery[tp], nowMs: now}
 	l.compaction.Cleaned = d.cleaned[tp]
 	m.mu.Unlock()
-	if isNew {
-		l.start, l.hw, l.compaction.Cleaned = 0, 0, 0
-	}
 	op.progress = func(n int64) { m.scannedMore(d, tp, n) }
 	if err := op.load(); err != nil {
 		return nil, err
@@ -112,6 +112,18 @@ func (m *Manager) load(d *Dir, tp TopicPartition, topicID [16]byte, o Options, i
 	l.opened, l.cutBytes = l.end, op.cutBytes
 	l.publish()
 	return l, nil
+}
+
+// forgetFormer makes sure that nothing on the disk says of a new partition what was true of another one under the same name: a start or a
+// recovery point behind its end would cost it its records after a crash.
+func (m *Manager) forgetFormer(d *Dir, tp TopicPartition) error {
+	m.mu.Lock()
+	stale := d.forget(tp)
+	m.mu.Unlock()
+	if !stale {
+		return nil
+	}
+	return m.checkpointDir(d)
 }
 
 // checkTopicID compares partition.metadata with the id wanted, and writes it where there is none.

@@ -65,7 +65,8 @@ func (o *opening) load() error {
 }
 
 // startFromEpochs takes a start that was moved by request from the epochs' file, which is saved at once, while its checkpoint is saved now
-// and then: when the first epoch is said to begin behind batches that are of that very epoch, they were deleted.
+// and then: when the first epoch is said to begin behind batches that are of that very epoch, they were deleted. Where older batches are
+// still there the request is lost, as with Kafka, and the file must not take it up again when those have gone.
 func (o *opening) startFromEpochs() error {
 	l := o.l
 	if len(l.epochs.list) == 0 || l.epochs.list[0].Start <= l.start || l.epochs.list[0].Start > l.end {
@@ -82,6 +83,8 @@ func (o *opening) startFromEpochs() error {
 		}
 		if e.Magic == 2 && e.LeaderEpoch == l.epochs.list[0].Epoch && e.BaseOffset < l.epochs.list[0].Start {
 			l.start = l.epochs.list[0].Start
+		} else if e.Magic == 2 && e.LeaderEpoch < l.epochs.list[0].Epoch {
+			return o.firstEpochs()
 		}
 		return nil
 	}
@@ -114,6 +117,9 @@ func (o *opening) restart() error {
 		if err := o.discard(seg); err != nil {
 			return err
 		}
+	}
+	if err := o.dropSnapshotsAbove(-1); err != nil { // their producers' records are gone
+		return err
 	}
 	l.epochs.list = nil
 	return o.first(l.start)

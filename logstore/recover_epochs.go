@@ -47,6 +47,38 @@ func (o *opening) recoverEpochs(n int) error {
 	return nil
 }
 
+// firstEpochs puts the epochs of the batches that lie before the first one that the file knows in front of it.
+func (o *opening) firstEpochs() error {
+	l := o.l
+	later := l.epochs.list
+	var found epochCache
+scan:
+	for _, seg := range l.segments[l.segmentFor(l.start):] {
+		o.scan.reset(seg.file, 0, seg.size, false)
+		for {
+			e, _, _, err := o.scan.next()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				return err
+			}
+			if e.BaseOffset >= later[0].Start {
+				break scan
+			}
+			if e.Magic == 2 {
+				found.assign(e.LeaderEpoch, max(e.BaseOffset, l.start))
+			}
+		}
+	}
+	for _, x := range later {
+		found.assign(x.Epoch, x.Start)
+	}
+	l.epochs.list, l.epochs.dirty = found.list, true
+	l.work.saveEpochs(l)
+	return nil
+}
+
 // lastEpoch is the leader epoch of a segment's last batch, -1 without one: a walk from the last indexed batch on, or from the start when the
 // index names a place where no batch begins.
 func (o *opening) lastEpoch(seg *Segment) (int32, error) {

@@ -330,6 +330,61 @@ func TestManagerDeletes(t *testing.T) {
 	w.stop()
 }
 
+// What the checkpoints say of a deleted partition must not reach the next one of its name: a start behind its end would empty it after a crash,
+// a recovery point would forbid to cut its torn end.
+func TestNewPartitionForgetsItsFormer(t *testing.T) {
+	for name, leave := range map[string]func(w *world, l *Log){
+		"deleted": func(w *world, l *Log) {
+			if err := w.m.Delete(l.TopicPartition()); err != nil {
+				t.Fatal(err)
+			}
+			delete(w.logs, "t")
+		},
+		"taken away by hand": func(w *world, l *Log) {
+			w.crash()
+			if err := os.RemoveAll(l.path); err != nil {
+				t.Fatal(err)
+			}
+			w.start()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, Options{})
+			l := w.log("t")
+			w.fill(l, 0, 10)
+			if _, err := l.DeleteRecordsTo(30); err != nil {
+				t.Fatal(err)
+			}
+			l.Flush()
+			w.turn(l)
+			if err := w.m.Checkpoint(); err != nil {
+				t.Fatal(err)
+			}
+			leave(w, l)
+			l = w.log("t")
+			w.produce(l, values(batch.None, 1, "kept", 2))
+			end := w.push(l, values(batch.None, 1, "torn", 2))
+			w.turn(l)
+			w.done(l, end)
+			path := l.active().file.Path()
+			w.crash()
+			info, err := os.Stat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Truncate(path, info.Size()-1); err != nil {
+				t.Fatal(err)
+			}
+			w.start()
+			l = w.log("t")
+			if got := w.contents(l, 0, l.End()); l.Start() != 0 || fmt.Sprint(got) != "[0=kept-0 1=kept-1]" {
+				t.Fatalf("from %d on: %v", l.Start(), got)
+			}
+			w.stop()
+		})
+	}
+}
+
 // A job of a deleted log must neither fail its directory nor write into a new partition of the same name.
 func TestManagerDeleteStopsJobs(t *testing.T) {
 	w := newWorld(t, Options{})

@@ -40,9 +40,12 @@ func (o *opening) loadSnapshot() error {
 }
 
 // dropSnapshots removes those that are newer than the log.
-func (o *opening) dropSnapshots() error {
+func (o *opening) dropSnapshots() error { return o.dropSnapshotsAbove(o.l.end) }
+
+// dropSnapshotsAbove removes the snapshots of what the log does not hold; -1 removes all.
+func (o *opening) dropSnapshotsAbove(end int64) error {
 	for _, at := range o.snaps {
-		if at <= o.l.end {
+		if at <= end {
 			continue
 		}
 		if err := o.l.fs.Remove(filepath.Join(o.l.path, fileName(at, sufSnapshot))); err != nil && !errors.Is(err, fs.ErrNotExist) {
