@@ -338,6 +338,14 @@ func (w *World) readEpoch(p *Part) {
 	if p.kind == Deletes && p.log.EpochFor(k.Base) < 0 {
 		return // deleted once, and come back by a crash: its epoch is forgotten
 	}
+	if p.kind == Compacts { // an epoch whose records were compacted away may be forgotten: the first batch that is left tells
+		b, err := w.fetch(p.log, k.Base, 1, p.log.End())
+		list, _ := split(b)
+		if err != nil || len(list) == 0 || w.vol.Dead() {
+			return
+		}
+		k.Base, k.Epoch = list[0].e.Last, list[0].e.LeaderEpoch
+	}
 	if e := p.log.EpochFor(k.Base); e != k.Epoch {
 		w.broken("%s: offset %d is of epoch %d, the log says %d", p.tp, k.Base, k.Epoch, e)
 	}

@@ -378,6 +378,9 @@ func (w *World) checkProducers(p *Part) {
 
 // replace is the operator: a partition that reported damage is emptied.
 func (w *World) replace(p *Part) {
+	budget := w.vol.Budget
+	w.vol.Budget = -1 // whoever does this by hand does all of it
+	defer func() { w.vol.Budget = budget }()
 	for _, root := range w.vol.roots {
 		if w.vol.RemoveAll(root+"/"+p.tp.String()) == nil {
 			_ = w.vol.SyncDir(root) // a missing directory is what is wanted
