@@ -149,6 +149,10 @@ func (s *swapWork) swap(g cleanedGroup) error {
 			return err
 		}
 	}
+	// Only when the old ones are gone for good: a power cut that kept this name and brought those back would leave two logs of the same records.
+	if err := f.SyncDir(dir); err != nil {
+		return err
+	}
 	if err := f.Rename(g.seg.stem+sufLog+sufSwap, g.seg.stem+sufLog); err != nil {
 		return err
 	}

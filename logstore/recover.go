@@ -165,11 +165,13 @@ func (o *opening) list() error {
 	return nil
 }
 
-// finishSwaps removes the old segments whose records a cleaned one holds.
+// finishSwaps removes the old segments whose records a cleaned one holds, and then gives that one its name: in this order a crash here, a power
+// cut too, leaves the swap to the next start.
 func (o *opening) finishSwaps(logs []int64) ([]int64, error) {
 	for _, name := range o.swaps {
 		base, _, _ := parseFileName(name)
-		f, err := o.l.fs.OpenFile(filepath.Join(o.l.path, name), os.O_RDONLY, 0)
+		path := filepath.Join(o.l.path, name)
+		f, err := o.l.fs.OpenFile(path+sufSwap, os.O_RDONLY, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -186,17 +188,31 @@ func (o *opening) finishSwaps(logs []int64) ([]int64, error) {
 		}
 		kept := logs[:0]
 		for _, x := range logs {
-			if x <= base || x > last {
+			suffixes := []string{sufLog, sufIndex, sufTime, sufTxn}
+			switch {
+			case x == base:
+				suffixes = []string{sufIndex, sufTime}
 				kept = append(kept, x)
-				continue
+			case x < base || x > last:
+				suffixes = nil
+				kept = append(kept, x)
 			}
-			for _, suffix := range []string{sufLog, sufIndex, sufTime, sufTxn} {
+			for _, suffix := range suffixes {
 				if err := o.l.fs.Remove(filepath.Join(o.l.path, fileName(x, suffix))); err != nil && !errors.Is(err, fs.ErrNotExist) {
 					return nil, err
 				}
 			}
 		}
 		logs = kept
+		if err := o.l.fs.SyncDir(o.l.path); err != nil {
+			return nil, err
+		}
+		if err := o.l.fs.Rename(path+sufSwap, path); err != nil {
+			return nil, err
+		}
+		if err := o.l.fs.SyncDir(o.l.path); err != nil {
+			return nil, err
+		}
 	}
 	return logs, nil
 }
@@ -214,12 +230,8 @@ func (o *opening) tidy(entries []fs.DirEntry) (logs []int64, err error) {
 		case strings.HasSuffix(name, sufSwap):
 			// The cleaner's result was whole when it got this name: it takes the place of the old segment, whose indexes are made anew.
 			if name = strings.TrimSuffix(name, sufSwap); strings.HasSuffix(name, sufLog) {
-				err = l.fs.Rename(full, filepath.Join(l.path, name))
 				names[name] = true
 				o.swaps = append(o.swaps, name)
-				for _, suffix := range []string{sufIndex, sufTime} {
-					_ = l.fs.Remove(filepath.Join(l.path, strings.TrimSuffix(name, sufLog)+suffix))
-				}
 			} else {
 				err = l.fs.Remove(full)
 			}
