@@ -380,7 +380,7 @@ func (l *Log) chainFailed(err error) {
 		l.probeSpace(l.nowMs)
 		return
 	}
-	l.home.fail(err)
+	l.dir().fail(err)
 	l.failAll(ErrOffline)
 }
 

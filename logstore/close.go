@@ -34,7 +34,7 @@ func (m *Manager) checkpointDir(d *Dir) error {
 	defer d.saving.Unlock()
 	m.mu.Lock()
 	for tp, l := range m.mu.logs {
-		if l.home != d {
+		if l.dir() != d {
 			continue
 		}
 		d.recovery[tp], d.high[tp] = l.RecoveryPoint(), l.HighWatermark()
@@ -188,9 +188,9 @@ func (m *Manager) CloseClean() error {
 	}
 	m.mu.Unlock()
 	m.workers(logs, func(l *Log) {
-		if l.home.Offline() == nil {
+		if l.dir().Offline() == nil {
 			if err := l.closeClean(); err != nil {
-				l.home.fail(err)
+				l.dir().fail(err)
 			}
 		}
 		l.closeFiles()

@@ -2,6 +2,7 @@ package logstore
 
 import (
 	"fmt"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 
@@ -23,7 +24,7 @@ func (tp TopicPartition) String() string { return fmt.Sprintf("%s-%d", tp.Topic,
 type Log struct {
 	tp      TopicPartition
 	topicID [16]byte
-	home    *Dir
+	home    atomic.Pointer[Dir] // changed by a move
 	path    string
 	fs      disk.FS
 	disk    disk.Disk
@@ -89,11 +90,11 @@ func (l *Log) TopicPartition() TopicPartition { return l.tp }
 // TopicID is the id in partition.metadata; zero when the files have none.
 func (l *Log) TopicID() [16]byte { return l.topicID }
 
-// Path is the partition's directory.
-func (l *Log) Path() string { return l.path }
+// Path is the partition's directory. Any thread.
+func (l *Log) Path() string { return filepath.Join(l.dir().path, l.tp.String()) }
 
-// Dir is the log directory that it lies in.
-func (l *Log) Dir() string { return l.home.path }
+// Dir is the log directory that it lies in. Any thread.
+func (l *Log) Dir() string { return l.dir().path }
 
 // Start is the first offset that can be read. Any thread.
 func (l *Log) Start() int64 { return l.published.start.Load() }
@@ -155,7 +156,7 @@ func (l *Log) Offline() error {
 	if l.damage != nil {
 		return l.damage
 	}
-	return l.home.Offline()
+	return l.dir().Offline()
 }
 
 // CutBytes is how much of a torn end was taken off when the log was opened: offsets that somebody may have seen will be given again, so
@@ -163,14 +164,17 @@ func (l *Log) Offline() error {
 func (l *Log) CutBytes() int64 { return l.cutBytes }
 
 // Fail takes the log's directory offline: an I/O error that the host met, such as sendfile's.
-func (l *Log) Fail(err error) { l.home.fail(err) }
+func (l *Log) Fail(err error) { l.dir().fail(err) }
+
+// dir is the log directory that it lies in. Any thread.
+func (l *Log) dir() *Dir { return l.home.Load() }
 
 // usable is nil, ErrClosed, or an error that is ErrOffline.
 func (l *Log) usable() error {
 	if l.closed || l.deleted.Load() {
 		return ErrClosed
 	}
-	if l.home.failed.Load() != nil {
+	if l.dir().failed.Load() != nil {
 		return ErrOffline
 	}
 	return nil

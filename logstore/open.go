@@ -78,7 +78,8 @@ func (m *Manager) place(tp TopicPartition) (l *Log, d *Dir, isNew bool, err erro
 // load reads or makes one log.
 func (m *Manager) load(d *Dir, tp TopicPartition, topicID [16]byte, o Options, isNew bool) (*Log, error) {
 	now := m.opt.Clock.WallMs()
-	l := &Log{tp: tp, topicID: topicID, home: d, path: filepath.Join(d.path, tp.String()), fs: m.opt.FS, nowMs: now, throttle: m.clean}
+	l := &Log{tp: tp, topicID: topicID, path: filepath.Join(d.path, tp.String()), fs: m.opt.FS, nowMs: now, throttle: m.clean}
+	l.home.Store(d)
 	l.records = &batch.Iterator{Codecs: m.codecs}
 	l.SetOptions(o)
 	l.write.flushedMs = now

@@ -76,7 +76,7 @@ func (w *settleWork) Apply() {
 	l := w.l
 	l.work.slowOut = false
 	if !l.worked(w.err, !w.synced) {
-		if l.home.Offline() == nil { // a full disk: the indexes stay in memory, and the job is done again later
+		if l.dir().Offline() == nil { // a full disk: the indexes stay in memory, and the job is done again later
 			l.work.settles = slices.Insert(l.work.settles, 0, w)
 		}
 		return

@@ -122,7 +122,7 @@ func (l *Log) entryAt(seg *Segment, pos int64) (batch.Entry, Need, error) {
 func (l *Log) readFailed(seg *Segment, pos int64, err error) error {
 	bad := &CorruptError{Path: seg.file.Path(), Pos: pos, What: "cannot be read below the log's end", Err: err}
 	if isIO(err) {
-		l.home.fail(err)
+		l.dir().fail(err)
 	} else {
 		l.damage = bad
 	}
@@ -173,7 +173,7 @@ func (l *Log) indexFailed(err error) error {
 	case err == nil:
 		return nil
 	case isIO(err):
-		l.home.fail(err)
+		l.dir().fail(err)
 	default:
 		l.damage = err
 	}

@@ -130,7 +130,7 @@ func (l *Log) worked(err error, fullIsFatal bool) bool {
 		return true
 	}
 	if fullIsFatal || !errors.Is(err, syscall.ENOSPC) {
-		l.home.fail(err)
+		l.dir().fail(err)
 	}
 	return false
 }
@@ -208,7 +208,7 @@ func (w *rollWork) Apply() {
 	l := w.l
 	l.work.roll, l.work.rollOut = nil, false
 	if w.err != nil {
-		if l.worked(w.err, false) || l.home.Offline() != nil {
+		if l.worked(w.err, false) || l.dir().Offline() != nil {
 			l.failAll(ErrOffline)
 			return
 		}
@@ -246,7 +246,7 @@ func (w *birthWork) Run() {
 		w.err = w.l.fs.SyncDir(w.l.path)
 	}
 	if w.err == nil {
-		w.err = w.l.fs.SyncDir(w.l.home.path)
+		w.err = w.l.fs.SyncDir(w.l.dir().path)
 	}
 }
 
@@ -257,7 +257,7 @@ func (w *birthWork) Apply() {
 		w.l.work.unborn = false
 		return
 	}
-	if w.l.home.Offline() == nil {
+	if w.l.dir().Offline() == nil {
 		w.l.work.slow = append(w.l.work.slow, w)
 	}
 }
