@@ -186,6 +186,7 @@ func (l *loop) lostSession() {
 	if l.o.OnSessionLost != nil {
 		l.o.OnSessionLost()
 	}
+	l.fence()
 }
 
 // touched notes what a watch event makes stale.

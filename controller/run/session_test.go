@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,6 +25,13 @@ func TestSessionLostAndRegisteredAnew(t *testing.T) {
 	}
 	if m.lost != 1 {
 		t.Fatalf("OnSessionLost was called %d times", m.lost)
+	}
+	m.mu.Lock()
+	fenced := slices.IndexFunc(m.imgs, func(img *meta.Image) bool { return img.Topic("a") != nil && !led(img, "a", 1) })
+	back := slices.Index(m.imgs, img)
+	m.mu.Unlock()
+	if fenced < 0 || fenced >= back || m.imgs[fenced].ControllerEpoch != term {
+		t.Fatalf("between two sessions it leads: images %d and %d", fenced, back)
 	}
 	// As measured on Kafka 3.9.1: a lone broker that comes back leads its partitions as before.
 	if p := img.Partition("a", 0); p.Leader != 0 || p.LeaderEpoch != 0 {
