@@ -88,9 +88,9 @@ func (k *call) setACL() error {
 	}
 	one := func(p string) error {
 		r, err := k.c.call(jute.OpSetACL, jute.AppendInt(jute.AppendACL(jute.AppendText(nil, p), list), v))
-		if err == nil && k.has("s") {
+		if err == nil {
 			st := r.Stat()
-			k.o.stat(&st)
+			k.o.done("set", k.c.strip(p), k.statIf(&st))
 		}
 		return err
 	}
@@ -147,12 +147,13 @@ func (k *call) setQuota() error {
 	err = k.make(at+"/zookeeper_limits", []byte(limits))
 	if errors.Is(err, jute.NodeExists) {
 		_, err = k.c.call(jute.OpSetData, jute.AppendInt(jute.AppendBuffer(jute.AppendText(nil, at+"/zookeeper_limits"), []byte(limits)), -1))
-		return err
+	} else if err == nil {
+		err = k.make(at+"/zookeeper_stats", []byte("count=0,bytes=0"))
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		k.o.done("set", k.args[0], nil)
 	}
-	return k.make(at+"/zookeeper_stats", []byte("count=0,bytes=0"))
+	return err
 }
 
 func (k *call) make(path string, data []byte) error {
@@ -172,5 +173,6 @@ func (k *call) delQuota() error {
 			return err
 		}
 	}
+	k.o.done("deleted", k.args[0], nil)
 	return nil
 }

@@ -128,6 +128,27 @@ func (p *printer) created(path string) {
 	p.line("Created %s", path)
 }
 
+// done tells programs what a verb did of which zkCli says nothing; st is nil unless it was asked for.
+func (p *printer) done(what, subject string, st *jute.Stat) {
+	switch {
+	case p.json && st != nil:
+		p.value(map[string]any{what: subject, "stat": p.statPart(st)})
+	case p.json:
+		p.value(map[string]string{what: subject})
+	case st != nil:
+		p.stat(st)
+	}
+}
+
+// failed prints the error of one command of many.
+func (p *printer) failed(sentence string) {
+	if p.json {
+		p.value(map[string]string{"error": sentence})
+		return
+	}
+	p.line("%s", sentence)
+}
+
 func (p *printer) number(n int64) { p.line("%d", n) }
 
 func (p *printer) note(s string) {

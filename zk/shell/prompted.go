@@ -39,7 +39,7 @@ func (p *prompted) line(text string) bool {
 		err = p.run(words)
 	}
 	if err != nil {
-		p.o.line("%s", sentence(err))
+		p.o.failed(sentence(err))
 	}
 	p.events()
 	return true
@@ -70,14 +70,14 @@ func (p *prompted) run(words []string) error {
 	switch words[0] {
 	case "history":
 		for i := max(0, len(p.history)-historyKept); i < len(p.history); i++ {
-			p.o.line("%d - %s", i, p.history[i])
+			p.o.note(strconv.Itoa(i) + " - " + p.history[i])
 		}
 		return nil
 	case "printwatches":
 		if len(words) > 1 {
 			p.quiet = words[1] != "on"
 		}
-		p.o.line("printwatches is %s", map[bool]string{true: "off", false: "on"}[p.quiet])
+		p.o.note("printwatches is " + map[bool]string{true: "off", false: "on"}[p.quiet])
 		return nil
 	case "close":
 		p.close()

@@ -243,9 +243,7 @@ func (k *call) set() error {
 		return err
 	}
 	st := r.Stat()
-	if k.has("s") {
-		k.o.stat(&st)
-	}
+	k.o.done("set", k.args[0], k.statIf(&st))
 	return r.Err()
 }
 
@@ -254,7 +252,9 @@ func (k *call) remove() error {
 	if err != nil {
 		return err
 	}
-	_, err = k.onPath(jute.OpDelete, func(b []byte) []byte { return jute.AppendInt(b, v) })
+	if _, err = k.onPath(jute.OpDelete, func(b []byte) []byte { return jute.AppendInt(b, v) }); err == nil {
+		k.o.done("deleted", k.args[0], nil)
+	}
 	return err
 }
 
@@ -272,13 +272,17 @@ func (k *call) removeAll() error {
 			return fmt.Errorf("%s: %w", k.c.strip(all[i]), err)
 		}
 	}
+	k.o.done("deleted", k.args[0], nil)
 	return nil
 }
 
 func (k *call) sync() error {
 	_, err := k.onPath(jute.OpSync, nil)
-	if err == nil {
+	if err == nil && !k.o.json {
 		k.o.note("Sync is OK")
+	}
+	if err == nil {
+		k.o.done("synced", k.args[0], nil)
 	}
 	return err
 }
@@ -290,6 +294,9 @@ func (k *call) addAuth() error {
 	}
 	b := jute.AppendText(jute.AppendInt(nil, 0), k.args[0])
 	_, err := k.c.call(jute.OpAuth, jute.AppendBuffer(b, []byte(auth)))
+	if err == nil {
+		k.o.done("added", k.args[0], nil)
+	}
 	return err
 }
 
@@ -379,7 +386,9 @@ func (k *call) reconfig() error {
 	}
 	data := r.Buffer()
 	st := r.Stat()
-	k.o.note("Committed new configuration:")
+	if !k.o.json {
+		k.o.note("Committed new configuration:")
+	}
 	k.o.data(data, k.statIf(&st))
 	return r.Err()
 }

@@ -15,14 +15,19 @@ func (k *call) addWatchOn(mode int32) error {
 
 // addWatch sets a lasting watch; its events are printed when they come, by later commands or by watch.
 func (k *call) addWatch() error {
+	mode := int32(1)
 	switch m := k.flags["m"]; m {
 	case "", "PERSISTENT_RECURSIVE":
-		return k.addWatchOn(1)
 	case "PERSISTENT":
-		return k.addWatchOn(0)
+		mode = 0
 	default:
 		return fmt.Errorf("%w: mode %q is neither PERSISTENT nor PERSISTENT_RECURSIVE", ErrUsage, m)
 	}
+	err := k.addWatchOn(mode)
+	if err == nil {
+		k.o.done("watched", k.args[0], nil)
+	}
+	return err
 }
 
 func (k *call) removeWatches() error {
@@ -34,6 +39,9 @@ func (k *call) removeWatches() error {
 		kind = 2
 	}
 	_, err := k.onPath(jute.OpRemoveWatches, func(b []byte) []byte { return jute.AppendInt(b, kind) })
+	if err == nil {
+		k.o.done("removed", k.args[0], nil)
+	}
 	return err
 }
 
