@@ -75,6 +75,10 @@ func (p *pools) ratio(a, b string, q float64, rng *rand.Rand) (ratio, low, high 
 	return ratio, draws[len(draws)*25/1000], draws[len(draws)*975/1000]
 }
 
+// withAppend is the floor that also appends to a file, inline, what a produce request appends: how much of the far
+// percentiles is the kernel's write path.
+const withAppend = "pingpong+append"
+
 // latencyRow is acks=1 produce of one small record at a fixed rate against the ping-pong floor at
 // the same rate on as many connections.
 func (b *bench) latencyRow(rate float64, conns int, length time.Duration) func(brokers []*target) (*opened, error) {
@@ -91,8 +95,20 @@ func (b *bench) latencyRow(rate float64, conns int, length time.Duration) func(b
 			w := load.Workload{Addr: floor.addr, Kind: load.Message, Connections: conns, MessageBytes: 64}
 			return o.openLoop("pingpong", floor, w, rate, length, nil)
 		})
+		batch, err := load.BuildBatch(load.BatchSpec{Records: 1, RecordBytes: 100, Random: 1, TimeMs: nowMs()})
+		if err != nil {
+			return o, err
+		}
+		writing, err := o.use(b.floorProgram(withAppend, "pingpong", "-append", strconv.Itoa(len(batch))))
+		if err != nil {
+			return o, err
+		}
+		o.side(withAppend, func() (sample, error) {
+			w := load.Workload{Addr: writing.addr, Kind: load.Message, Connections: conns, MessageBytes: 64}
+			return o.openLoop(withAppend, writing, w, rate, length, nil)
+		})
 		for _, t := range brokers {
-			if err := o.latencySides(t, rate, conns, length); err != nil {
+			if err := o.latencySides(t, batch, rate, conns, length); err != nil {
 				return o, err
 			}
 		}
@@ -102,19 +118,16 @@ func (b *bench) latencyRow(rate float64, conns int, length time.Duration) func(b
 
 // latencySides adds a broker's sides: for Pelton at one connection, one side for each place that the
 // partition can have.
-func (o *opened) latencySides(t *target, rate float64, conns int, length time.Duration) error {
+func (o *opened) latencySides(t *target, batch []byte, rate float64, conns int, length time.Duration) error {
 	const partitions = 16
 	if err := t.topic(o.name, partitions, recycled(32<<20)); err != nil {
-		return err
-	}
-	batch, err := load.BuildBatch(load.BatchSpec{Records: 1, RecordBytes: 100, Random: 1, TimeMs: nowMs()})
-	if err != nil {
 		return err
 	}
 	w := load.Workload{Addr: t.addr, Kind: load.Produce, Connections: conns, Topic: o.name, Partitions: upTo(partitions), Acks: 1, Batch: batch}
 	places, owners := []string{""}, []int(nil)
 	if t.name == "pelton" && conns == 1 {
 		places = []string{"own shard", "other shard"}
+		var err error
 		if owners, err = t.owners(o.name, partitions, batch); err != nil {
 			return err
 		}
@@ -132,6 +145,7 @@ func (o *opened) latencySides(t *target, rate float64, conns int, length time.Du
 			return o.openLoop(side, t, w, rate, length, aim)
 		})
 		o.info(fmt.Sprintf("%s: p99", o.name), side, "p99_us", "µs", "pingpong")
+		o.far = append(o.far, claim{row: o.name + ": p99.9", side: side, over: withAppend, info: true})
 		if t.name != "pelton" {
 			o.info(fmt.Sprintf("%s: p50", o.name), side, "p50_us", "µs", "pingpong")
 			continue

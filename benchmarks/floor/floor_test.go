@@ -154,7 +154,7 @@ func TestSourceSendsTheFile(t *testing.T) {
 }
 
 func TestPingpongAndEchoReturnWhatCame(t *testing.T) {
-	for _, args := range [][]string{{"pingpong"}, {"pingpong", "-epoll"}, {"echo"}} {
+	for _, args := range [][]string{{"pingpong"}, {"pingpong", "-epoll"}, {"pingpong", "-append", "168"}, {"echo"}} {
 		r := startFloor(t, args...)
 		for i := range 3 {
 			want := frame(uint32(i), 64, 'z')

@@ -32,6 +32,7 @@ type options struct {
 	reply      int
 	epoll      bool
 	frameBytes int
+	append     int
 }
 
 // counts are what a program did, for its last line.
@@ -65,6 +66,7 @@ func run(args []string) error {
 	fs.IntVar(&o.reply, "reply", 0, "source: bytes of each answer (default 1 MiB); echo: bytes of each answer (default: the frame's)")
 	fs.BoolVar(&o.epoll, "epoll", false, "pingpong: one thread and epoll instead of a thread per connection")
 	fs.IntVar(&o.frameBytes, "frame", 64, "pingpong: bytes of a message")
+	fs.IntVar(&o.append, "append", 0, "pingpong: bytes appended to a file of the connection before each answer, with one pwrite")
 	if err := fs.Parse(args[1:]); err != nil {
 		return err
 	}

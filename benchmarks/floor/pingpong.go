@@ -4,27 +4,37 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"reflect"
 
 	"golang.org/x/sys/unix"
 )
 
-// pingpong returns every message of a fixed size as it came.
+// pingpong returns every message of a fixed size as it came; with -append after as many bytes went to the end of a file.
 type pingpong struct {
 	o options
 	n *counts
 }
 
-func (p *pingpong) serve(fd, _ int) error {
-	m, err := newMemory(p.o.frameBytes)
+func (p *pingpong) serve(fd, id int) error {
+	m, err := newMemory(max(p.o.frameBytes, p.o.append))
 	if err != nil {
 		return err
 	}
 	defer unix.Munmap(m.b)
+	file, end := -1, int64(0)
+	if p.o.append > 0 {
+		path := fmt.Sprintf("%s/pingpong-%d-%d", p.o.dir, os.Getpid(), id)
+		if file, err = unix.Open(path, unix.O_CREAT|unix.O_TRUNC|unix.O_RDWR|unix.O_CLOEXEC, 0o644); err != nil {
+			return fmt.Errorf("open %s: %w", path, err)
+		}
+		defer unix.Close(file)
+		defer os.Remove(path)
+	}
 	for {
 		have := 0
-		for have < len(m.b) {
-			n, err := m.read(fd, have, len(m.b))
+		for have < p.o.frameBytes {
+			n, err := m.read(fd, have, p.o.frameBytes)
 			if err != nil || n == 0 {
 				return err
 			}
@@ -32,6 +42,12 @@ func (p *pingpong) serve(fd, _ int) error {
 		}
 		p.n.frames.Add(1) // before the answer: whoever has it may ask for the counts
 		p.n.bytes.Add(int64(have))
+		if file >= 0 {
+			if err := m.pwriteAll(file, 0, p.o.append, end); err != nil {
+				return err
+			}
+			end += int64(p.o.append)
+		}
 		if err := m.writeAll(fd, 0, have); err != nil {
 			return err
 		}
