@@ -62,6 +62,7 @@ func (m *Manager) Unclaimed(claimed func(TopicPartition) bool) (orphans []TopicP
 			delete(m.mu.found, tp)
 		}
 		m.mu.Unlock()
+		m.left(d, tp) // nobody opens it
 		if is {
 			orphans = append(orphans, tp)
 		} else {
@@ -157,8 +158,12 @@ func (m *Manager) Adopted(topic string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for tp := range m.mu.unclaimed {
-		if tp.Topic == topic {
-			delete(m.mu.unclaimed, tp)
+		if tp.Topic != topic {
+			continue
+		}
+		delete(m.mu.unclaimed, tp)
+		if d := m.mu.found[tp]; d != nil && !d.clean {
+			d.recover.join(tp)
 		}
 	}
 }

@@ -109,6 +109,7 @@ func (m *Manager) Delete(tp TopicPartition) error {
 		d.fail(err)
 		return err
 	}
+	m.left(d, tp)
 	due := now
 	if l != nil {
 		due += l.published.delay.Load()

@@ -62,7 +62,8 @@ type DirInfo struct {
 	Offline     error // nil while it is used
 	Free, Total int64 // bytes; -1 when the file system does not say
 	Logs        int   // partitions in it
-	Recovering  int64 // of them not opened yet since an unclean stop
+	Recovering  int   // of them not opened yet since an unclean stop
+	Unread      int   // segments that those have yet to read, as far as anybody has looked
 	Scanned     int64 // bytes that this recovery has read
 }
 
@@ -326,7 +327,7 @@ func (m *Manager) Dirs() []DirInfo {
 	out := make([]DirInfo, 0, len(m.dirs))
 	for _, d := range m.dirs {
 		info := DirInfo{Path: d.path, Offline: d.Offline(), Free: -1, Total: -1, Logs: m.logsIn(d)}
-		info.Recovering, info.Scanned = d.recovering()
+		info.Recovering, info.Unread, info.Scanned = d.recovering()
 		if info.Offline == nil {
 			if free, total, err := m.opt.FS.Free(d.path); err == nil {
 				info.Free, info.Total = free, total

@@ -1,6 +1,7 @@
 package logstore
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,6 +16,11 @@ var ErrTopicID = errors.New("logstore: the directory belongs to a topic with ano
 // Open opens a partition's log, or makes it in the directory with the fewest. After an unclean stop the part beyond the recovery point is
 // scanned, cut to its last whole batch, and synced. The log is not bound to a disk yet. Opening an open one returns the same log.
 func (m *Manager) Open(tp TopicPartition, topicID [16]byte, o Options) (*Log, error) {
+	return m.OpenUntil(context.Background(), tp, topicID, o)
+}
+
+// OpenUntil is Open that gives a recovery up when ctx ends, with an error that is ctx's. The log is then as before, and may be opened again.
+func (m *Manager) OpenUntil(ctx context.Context, tp TopicPartition, topicID [16]byte, o Options) (*Log, error) {
 	l, d, isNew, err := m.place(tp)
 	if l != nil || err != nil {
 		return l, err
@@ -22,11 +28,11 @@ func (m *Manager) Open(tp TopicPartition, topicID [16]byte, o Options) (*Log, er
 	if d.Offline() != nil {
 		return nil, ErrOffline
 	}
-	load := func() (*Log, error) { return m.load(d, tp, topicID, o.withDefaults(), isNew) }
+	load := func() (*Log, error) { return m.load(ctx, d, tp, topicID, o.withDefaults(), isNew) }
 	if isNew || d.clean {
 		l, err = load()
 	} else {
-		l, err = m.recoverLog(d, tp, load)
+		l, err = m.recoverLog(ctx, d, tp, load)
 	}
 	if err != nil {
 		if isNew {
@@ -76,7 +82,7 @@ func (m *Manager) place(tp TopicPartition) (l *Log, d *Dir, isNew bool, err erro
 }
 
 // load reads or makes one log.
-func (m *Manager) load(d *Dir, tp TopicPartition, topicID [16]byte, o Options, isNew bool) (*Log, error) {
+func (m *Manager) load(ctx context.Context, d *Dir, tp TopicPartition, topicID [16]byte, o Options, isNew bool) (*Log, error) {
 	now := m.opt.Clock.WallMs()
 	l := &Log{tp: tp, topicID: topicID, path: filepath.Join(d.path, tp.String()), fs: m.opt.FS, nowMs: now, throttle: m.clean}
 	l.home.Store(d)
@@ -100,8 +106,10 @@ func (m *Manager) load(d *Dir, tp TopicPartition, topicID [16]byte, o Options, i
 	op := &opening{l: l, clean: d.clean, recovery: d.recovery[tp], nowMs: now}
 	l.compaction.Cleaned = d.cleaned[tp]
 	m.mu.Unlock()
-	op.progress = func(n int64) { m.scannedMore(d, tp, n) }
+	op.progress = func(n int64) error { m.scannedMore(d, tp, n); return ctx.Err() }
+	op.segmentRead = func() { d.recover.readSegment(tp) }
 	if err := op.load(); err != nil {
+		l.closeFiles()
 		return nil, err
 	}
 	if op.cutAt != nil {

@@ -29,7 +29,9 @@ type opening struct {
 	scanned  int      // place of the first segment that was scanned; len(segments) when none was
 	cutAt    *CorruptError
 	cutBytes int64
-	progress func(done int64)
+	progress func(done int64) error // its error ends the recovery
+
+	segmentRead func() // a segment was read wholly
 }
 
 // load fills the log from its directory.
@@ -332,6 +334,9 @@ func (o *opening) loadSegments() error {
 		if err != nil {
 			return err
 		}
+		if o.segmentRead != nil {
+			o.segmentRead()
+		}
 		if !last && !cut && seg.next > l.segments[i+1].base && l.segments[i+1].base < o.recovery {
 			return &CorruptError{Path: l.segments[i+1].stem + sufLog, Pos: 0, What: "below the recovery point: the segment before it reaches to offset " + strconv.FormatInt(seg.next, 10)}
 		}
@@ -560,7 +565,9 @@ func (o *opening) rescan(seg *Segment) (cut bool, err error) {
 			}
 		}
 		if o.progress != nil {
-			o.progress(int64(e.Size))
+			if err := o.progress(int64(e.Size)); err != nil {
+				return false, err
+			}
 		}
 	}
 }

@@ -1,9 +1,12 @@
 package logstore
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -11,13 +14,13 @@ import (
 // recovery is a log directory's way back after an unclean stop: so many logs at a time, and how far it has come.
 type recovery struct {
 	turns   chan struct{} // one for each of num.recovery.threads.per.data.dir
-	found   int64
-	done    atomic.Int64 // logs
+	found   int
 	scanned atomic.Int64 // bytes
 	began   int64        // monotonic
-	told    struct {
+	mu      struct {
 		sync.Mutex
-		at int64 // monotonic: when the log was last told
+		told int64                  // monotonic: when the log was last told
+		left map[TopicPartition]int // logs that were not opened since, with the segments that they have yet to read
 	}
 }
 
@@ -29,40 +32,146 @@ const (
 
 // recovering begins the recovery of a directory that has no marker of a clean stop.
 func (m *Manager) recovering(d *Dir) {
-	d.recover.turns = make(chan struct{}, max(1, m.opt.RecoveryThreads))
+	r := &d.recover
+	r.turns, r.mu.left = make(chan struct{}, max(1, m.opt.RecoveryThreads)), map[TopicPartition]int{}
 	if d.clean {
 		return
 	}
-	for _, x := range m.mu.found {
+	for tp, x := range m.mu.found {
 		if x == d {
-			d.recover.found++
+			r.mu.left[tp] = 0
 		}
 	}
-	d.recover.began = m.opt.Clock.Mono()
-	d.recover.told.at = d.recover.began
-	if d.recover.found > 0 {
-		m.opt.Log.Info("the last stop was not clean: logs are recovered", "dir", d.path, "count", d.recover.found)
+	r.found = len(r.mu.left)
+	r.began = m.opt.Clock.Mono()
+	r.mu.told = r.began
+	if r.found > 0 {
+		m.opt.Log.Info("the last stop was not clean: logs are recovered", "dir", d.path, "count", r.found)
 	}
 }
 
-// recovering tells how many logs of the directory have not been opened since its unclean stop, and how many bytes were scanned.
-func (d *Dir) recovering() (left, bytes int64) {
-	return max(0, d.recover.found-d.recover.done.Load()), d.recover.scanned.Load()
+// recovering tells how many logs of the directory have not been opened since its unclean stop, how many segments those are known to have to
+// read, and how many bytes were scanned.
+func (d *Dir) recovering() (left, segments int, bytes int64) {
+	r := &d.recover
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, n := range r.mu.left {
+		segments += n
+	}
+	return len(r.mu.left), segments, r.scanned.Load()
 }
 
-// recoverLog loads a log of a directory whose stop was not clean, when it is its turn.
-func (m *Manager) recoverLog(d *Dir, tp TopicPartition, load func() (*Log, error)) (*Log, error) {
-	d.recover.turns <- struct{}{}
+// Backlog is what a log has to read before it can be opened, since its directory's last stop was not clean.
+type Backlog struct {
+	Dir      string
+	Bytes    int64
+	Segments int
+}
+
+// Backlog tells what a partition's recovery will have to read at most; ok is false when there is none, and Open is quick.
+func (m *Manager) Backlog(tp TopicPartition) (b Backlog, ok bool) {
+	m.mu.Lock()
+	d := m.mu.found[tp]
+	if d == nil || m.mu.logs[tp] != nil || m.mu.unclaimed[tp] != "" {
+		d = nil
+	}
+	point := int64(0)
+	if d != nil {
+		point = d.recovery[tp]
+	}
+	m.mu.Unlock()
+	if d == nil || d.clean || d.Offline() != nil || !d.recover.holds(tp) {
+		return Backlog{}, false
+	}
+	b.Dir = d.path
+	dir := filepath.Join(d.path, tp.String())
+	entries, err := m.opt.FS.ReadDir(dir)
+	if err != nil {
+		return b, true // Open tells
+	}
+	next := int64(math.MaxInt64) // base of the segment behind; entries are sorted by name, which is by base
+	for _, e := range slices.Backward(entries) {
+		base, suffix, named := parseFileName(e.Name())
+		if !named || suffix != sufLog {
+			continue
+		}
+		if next < point {
+			break
+		}
+		next = base
+		if info, err := m.opt.FS.Stat(filepath.Join(dir, e.Name())); err == nil {
+			b.Bytes, b.Segments = b.Bytes+info.Size(), b.Segments+1
+		}
+	}
+	d.recover.expect(tp, b.Segments)
+	return b, true
+}
+
+func (r *recovery) holds(tp TopicPartition) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, ok := r.mu.left[tp]
+	return ok
+}
+
+// expect notes how many segments a log has to read.
+func (r *recovery) expect(tp TopicPartition, segments int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.mu.left[tp]; ok {
+		r.mu.left[tp] = segments
+	}
+}
+
+// readSegment notes that a log has read one of its segments.
+func (r *recovery) readSegment(tp TopicPartition) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := r.mu.left[tp]; n > 0 {
+		r.mu.left[tp] = n - 1
+	}
+}
+
+// join adds a log to those that are to be recovered.
+func (r *recovery) join(tp TopicPartition) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mu.left[tp] = 0
+}
+
+// leave takes a log from those that are to be recovered; last tells that none is left.
+func (r *recovery) leave(tp TopicPartition) (last bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.mu.left[tp]; !ok {
+		return false
+	}
+	delete(r.mu.left, tp)
+	return len(r.mu.left) == 0
+}
+
+// recoverLog loads a log of a directory whose stop was not clean, when it is its turn. One that ctx ended comes again.
+func (m *Manager) recoverLog(ctx context.Context, d *Dir, tp TopicPartition, load func() (*Log, error)) (*Log, error) {
+	select {
+	case d.recover.turns <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	l, err := load()
 	<-d.recover.turns
-	if err != nil { // it stays offline: it is not being recovered any more
-		d.recover.done.Add(1)
+	if err != nil && ctx.Err() != nil {
 		return nil, err
 	}
-	if n := d.recover.done.Add(1); n == d.recover.found {
-		m.opt.Log.Info("all logs are recovered", "dir", d.path, "count", n, "bytes", d.recover.scanned.Load(), "tookMs", (m.opt.Clock.Mono()-d.recover.began)/1e6)
+	m.left(d, tp) // one that cannot be opened stays offline: it is not being recovered any more
+	return l, err
+}
+
+// left notes that a log needs no recovery any more.
+func (m *Manager) left(d *Dir, tp TopicPartition) {
+	if r := &d.recover; r.leave(tp) {
+		m.opt.Log.Info("all logs are recovered", "dir", d.path, "count", r.found, "bytes", r.scanned.Load(), "tookMs", (m.opt.Clock.Mono()-r.began)/1e6)
 	}
-	return l, nil
 }
 
 // scannedMore counts what a recovery has read, and says now and then how far it is.
@@ -72,15 +181,15 @@ func (m *Manager) scannedMore(d *Dir, tp TopicPartition, n int64) {
 		return
 	}
 	now := m.opt.Clock.Mono()
-	r.told.Lock()
-	due := now-r.told.at >= tellEveryNs
+	r.mu.Lock()
+	due := now-r.mu.told >= tellEveryNs
 	if due {
-		r.told.at = now
+		r.mu.told = now
 	}
-	r.told.Unlock()
+	r.mu.Unlock()
 	if due {
-		left, bytes := d.recovering()
-		m.opt.Log.Info("logs are being recovered", "dir", d.path, "left", left, "count", r.found, "bytes", bytes, "tp", tp.String())
+		left, segments, bytes := d.recovering()
+		m.opt.Log.Info("logs are being recovered", "dir", d.path, "left", left, "count", r.found, "segments", segments, "bytes", bytes, "tp", tp.String())
 	}
 }
 

@@ -2,10 +2,13 @@ package logstore
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -74,7 +77,7 @@ func TestRecoveryRunsOnItsThreads(t *testing.T) {
 		wait.Add(1)
 		go func() {
 			defer wait.Done()
-			_, err := w.m.recoverLog(w.m.dirs[0], TopicPartition{Topic: fmt.Sprint("t", i)}, func() (*Log, error) {
+			_, err := w.m.recoverLog(context.Background(), w.m.dirs[0], TopicPartition{Topic: fmt.Sprint("t", i)}, func() (*Log, error) {
 				mu.Lock()
 				now++
 				came++
@@ -134,4 +137,93 @@ func TestDamageBelowTheRecoveryPointNamesTheToolThatMendsIt(t *testing.T) {
 		t.Error("the start changed the damaged log")
 	}
 	w.crash()
+}
+
+// The backlog counts the segments from the recovery point on, and goes down with each that was read.
+func TestBacklogIsWhatLiesBehindTheRecoveryPoint(t *testing.T) {
+	w := newWorld(t, Options{SegmentBytes: 2000})
+	l := w.log("t")
+	w.fill(l, 0, 40)
+	l.Flush()
+	w.turn(l)
+	if err := w.m.Checkpoint(); err != nil {
+		t.Fatal(err)
+	}
+	point := l.RecoveryPoint()
+	w.fill(l, 40, 40)
+	all := l.Segments()
+	behind, bytes := 0, int64(0)
+	for i, seg := range l.segments {
+		if i == len(l.segments)-1 || l.segments[i+1].base >= point {
+			behind, bytes = behind+1, bytes+seg.size
+		}
+	}
+	w.crash()
+	w.startTold(1)
+	if _, ok := w.m.Backlog(TopicPartition{"other", 0}); ok {
+		t.Error("a partition that is not there has a backlog")
+	}
+	b, ok := w.m.Backlog(l.tp)
+	if want := (Backlog{Dir: w.dirs[0], Bytes: bytes, Segments: behind}); !ok || b != want || behind < 2 || int64(behind) >= all {
+		t.Errorf("backlog %+v of %d segments, want %+v", b, all, want)
+	}
+	if d := w.m.Dirs()[0]; d.Unread != behind {
+		t.Errorf("segments left: %d, want %d", d.Unread, behind)
+	}
+	w.log("t")
+	if d := w.m.Dirs()[0]; d.Unread != 0 || d.Recovering != 0 {
+		t.Errorf("after the recovery: %+v", d)
+	}
+	if _, ok := w.m.Backlog(l.tp); ok {
+		t.Error("an open log has a backlog")
+	}
+	w.stop()
+	w.startTold(1)
+	if _, ok := w.m.Backlog(l.tp); ok {
+		t.Error("a log that was closed cleanly has a backlog")
+	}
+	w.stop()
+}
+
+// A recovery that is given up leaves the log to the next one, holds no file, and the directory gets no marker meanwhile.
+func TestRecoveryIsGivenUpAndComesAgain(t *testing.T) {
+	w := newWorld(t, Options{})
+	want := w.fill(w.log("t"), 0, 10)
+	tp := w.logs["t"].tp
+	w.crash()
+	w.startTold(1)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	before := openFiles(t)
+	if _, err := w.m.OpenUntil(ctx, tp, [16]byte{1}, w.opt); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if _, err := w.m.load(ctx, w.m.dirs[0], tp, [16]byte{1}, w.opt.withDefaults(), false); !errors.Is(err, context.Canceled) {
+		t.Fatal("in the middle of it:", err)
+	}
+	if after := openFiles(t); after != before {
+		t.Errorf("%d files are open, before %d", after, before)
+	}
+	if d := w.m.Dirs()[0]; d.Recovering != 1 {
+		t.Errorf("%+v", d)
+	}
+	w.stop()
+	if _, err := os.Stat(filepath.Join(w.dirs[0], cleanFile)); err == nil {
+		t.Error("the directory is said to be clean")
+	}
+	w.start()
+	if got := w.contents(w.log("t"), 0, 100); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	w.stop()
+}
+
+// openFiles counts this process's descriptors.
+func openFiles(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/dev/fd")
+	if err != nil {
+		t.Skip("descriptors cannot be counted: no /dev/fd here")
+	}
+	return len(entries)
 }
