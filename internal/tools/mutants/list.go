@@ -34,6 +34,6 @@ func list() []mutant {
 		{"LSO ahead: open transactions do not hold it", log, "u >= 0 && u < l.hw", "u >= 0 && u < l.hw && false"},
 		{"LSO ahead: a transaction ends although its marker is not committed", table, "if x.LastOffset >= hw {", "if x.LastOffset > hw+100 {"},
 		{"aborted transactions are not noted", "logstore/txn_index.go", "if open && done.Aborted {", "if open && done.Aborted && false {"},
-		{"names not synced: a new partition", "logstore/work.go", "w.err = w.l.fs.SyncDir(w.l.home.path)", "w.err = nil"},
+		{"names not synced: a new partition", "logstore/work.go", "w.err = w.l.fs.SyncDir(w.l.dir().path)", "w.err = nil"},
 	}
 }
