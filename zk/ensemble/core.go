@@ -121,6 +121,8 @@ type Core struct {
 	sweepAtMs   int64
 	outflows    map[uint64]*outflow
 	inflow      *inflow
+	inflows     int64
+	pieces      []Piece
 	bookChanged bool
 	installed   map[uint64]*inflow // snapshots handed to raft, by index
 	lags        map[uint64]*lag
@@ -307,6 +309,7 @@ func (c *Core) timers() {
 	c.retryReads()
 	c.giveUp()
 	c.campaign()
+	c.inflowTimers()
 	if c.nowMs >= c.touchAtMs {
 		c.touchAtMs = c.nowMs + c.o.SessionTickMs/2
 		c.flushTouches()

@@ -17,4 +17,6 @@ var (
 	ErrBehind = errors.New("zk/ensemble: transactions are missing between the transaction log and the raft log")
 	// ErrStranger is returned when a peer does not prove the key, or is no member.
 	ErrStranger = errors.New("zk/ensemble: stranger")
+	// ErrNoState is returned when raft takes a state over whose file is not there.
+	ErrNoState = errors.New("zk/ensemble: the file of the leader's state is gone")
 )

@@ -26,6 +26,7 @@ type Member struct {
 	txns    *txnlog.Log
 	links   *Links
 	sink    Sink
+	spool   *spool
 	queue   []*Persist
 	// trimAt is the zxid that the transaction log must have on disk before the raft log's older files may go; 0 when none wait.
 	trimAt int64
@@ -40,7 +41,7 @@ func Open(cfg Config, fs disk.FS, snapDir, dataLogDir string, rec *txnlog.Recove
 	if cfg.KeepEntries == 0 {
 		cfg.KeepEntries = keepEntries
 	}
-	m := &Member{cfg: cfg, fs: fs, log: log, snapDir: snapDir}
+	m := &Member{cfg: cfg, fs: fs, log: log, snapDir: snapDir, spool: newSpool(fs, snapDir, log)}
 	var fresh bool
 	var err error
 	if m.wal, m.state, fresh, err = readWAL(fs, dataLogDir+"/"+walDir); err != nil {
@@ -111,6 +112,7 @@ func (m *Member) Start(o Options, d disk.Disk, txns *txnlog.Log, wake func()) er
 		return err
 	}
 	m.links.SetWake(wake)
+	m.spool.setWake(wake)
 	m.setPeers()
 	return nil
 }
@@ -133,6 +135,7 @@ func (m *Member) Turn(nowMs, wallMs int64) {
 			m.Core.Receive(in.From, in.Body)
 		}
 	}
+	m.spool.turn(m.Core)
 	m.Core.Turn(nowMs, wallMs)
 	m.flush()
 }
@@ -141,6 +144,9 @@ func (m *Member) Turn(nowMs, wallMs int64) {
 func (m *Member) flush() {
 	for _, p := range m.Core.Packets() {
 		m.links.Send(p)
+	}
+	for _, p := range m.Core.Pieces() {
+		m.spool.put(p)
 	}
 	m.queue = append(m.queue, m.Core.Persists()...)
 	for len(m.queue) > 0 {
@@ -169,20 +175,7 @@ func (m *Member) flush() {
 // install puts a state that came from the leader on disk: first the snapshot, then the raft log that begins behind it.
 // Between the two the tree is ahead of the log, which Open and Core.apply allow for.
 func (m *Member) install(p *Persist) error {
-	w, err := txnlog.NewSnapshotWriter(m.fs, m.snapDir, p.Install.Base.Zxid)
-	if err != nil {
-		return err
-	}
-	for _, piece := range p.Install.Pieces {
-		if err == nil {
-			err = w.Write(piece)
-		}
-	}
-	if err != nil {
-		w.Abandon()
-		return err
-	}
-	if err := w.Finish(); err != nil {
+	if err := m.spool.publish(p.Install.Stream); err != nil {
 		return err
 	}
 	hard := p.Hard
@@ -252,6 +245,7 @@ func (m *Member) Roll() { m.txns.Roll() }
 // Close ends the links and closes the logs; nothing may be in flight.
 func (m *Member) Close() error {
 	m.links.Close()
+	m.spool.close()
 	if m.wal.busy {
 		return m.txns.Close()
 	}

@@ -83,6 +83,15 @@ type simNode struct {
 	snapshot [][]byte
 	snapZxid int64
 	txns     [][]byte
+
+	// spool are the states on their way to the disk, pieces what was not written yet.
+	spool  map[int64][][]byte
+	pieces []pendingPiece
+}
+
+type pendingPiece struct {
+	p    Piece
+	atMs int64
 }
 
 type pendingWrite struct {
@@ -175,7 +184,7 @@ func (n *simNode) crash(backMs int64) {
 	for _, p := range n.pending[:keep] {
 		n.write(p.p)
 	}
-	n.pending = nil
+	n.pending, n.pieces, n.spool = nil, nil, nil
 	n.up, n.startMs = false, n.w.nowMs+backMs
 	lost := n.w.rng.Intn(10)
 	for lost > 0 && len(n.txns) > 0 {
@@ -201,7 +210,10 @@ func (n *simNode) crash(backMs int64) {
 // write puts one write on the disk.
 func (n *simNode) write(p *Persist) {
 	if p.Install != nil {
-		n.snapshot, n.snapZxid, n.txns = p.Install.Pieces, p.Install.Base.Zxid, nil
+		n.snapshot, n.snapZxid, n.txns = n.spool[p.Install.Stream], p.Install.Base.Zxid, nil
+		if n.snapshot == nil {
+			n.w.t.Fatalf("member %d: the state of stream %d is not there", n.id, p.Install.Stream)
+		}
 		n.base, n.entries = p.Install.Base, nil
 	}
 	if p.Hard != nil {
@@ -246,6 +258,11 @@ func (n *simNode) turn() {
 		n.write(p)
 		n.core.Persisted(p)
 	}
+	for len(n.pieces) > 0 && n.pieces[0].atMs <= w.nowMs {
+		p := n.pieces[0].p
+		n.pieces = n.pieces[1:]
+		n.keep(p)
+	}
 	n.core.Turn(int64(n.clockMs), n.wall())
 	if n.core.leading {
 		if was, ok := w.leaders[n.core.term]; ok && was != n.core.o.ID {
@@ -260,8 +277,37 @@ func (n *simNode) turn() {
 	n.trim()
 }
 
+// keep is the host's side of a state that comes.
+func (n *simNode) keep(p Piece) {
+	if n.spool == nil {
+		n.spool = map[int64][][]byte{}
+	}
+	n.spool[p.Stream] = append(n.spool[p.Stream], p.Body)
+	n.core.Kept(p.Stream, p.N)
+	if !p.Last {
+		return
+	}
+	t, open, err := txnlog.ParsePieces(n.spool[p.Stream])
+	if err != nil {
+		n.w.t.Fatalf("member %d: the state of stream %d: %v", n.id, p.Stream, err)
+	}
+	if !n.core.Loaded(p.Stream, t, open) {
+		delete(n.spool, p.Stream)
+	}
+}
+
 func (n *simNode) drainOut() {
 	w := n.w
+	for _, p := range n.core.Pieces() {
+		at := w.nowMs + n.slowMs + int64(w.rng.Intn(3))
+		if p.Last {
+			at += int64(w.rng.Intn(6000)) // it is being read: longer than syncLimit, now and then
+		}
+		if len(n.pieces) > 0 {
+			at = max(at, n.pieces[len(n.pieces)-1].atMs)
+		}
+		n.pieces = append(n.pieces, pendingPiece{p: p, atMs: at})
+	}
 	for _, p := range n.core.Packets() {
 		to := int(p.To - 1)
 		q := w.wires[[2]int{n.id, to}]

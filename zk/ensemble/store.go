@@ -111,7 +111,7 @@ type Persist struct {
 // Install is a whole state that came from the leader.
 type Install struct {
 	Base   Base
-	Pieces [][]byte // of a snapshot file without its seal
+	Stream int64 // of the pieces that are its file
 }
 
 // Waits is true when somebody waits for the write to be durable.
@@ -134,7 +134,7 @@ func (c *Core) persist(m *pb.Message) {
 		if f == nil {
 			invariant.Broken("zk/ensemble: raft took a snapshot that was not received", m.GetSnapshot().GetMetadata().GetIndex())
 		}
-		p.flow, p.Install = f, &Install{Base: f.base, Pieces: f.pieces}
+		p.flow, p.Install = f, &Install{Base: f.base, Stream: f.stream}
 		clear(c.installed)
 	}
 	if n := len(p.Entries); n > 0 {
@@ -165,5 +165,8 @@ func (c *Core) Persisted(p *Persist) {
 		} else {
 			c.sendRaft(r)
 		}
+	}
+	if p.Install != nil {
+		c.settle(p.flow)
 	}
 }

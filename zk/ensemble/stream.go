@@ -25,23 +25,35 @@ type outflow struct {
 	atTick int64 // of the last sign of life
 }
 
-// inflow is a state that comes.
+// inflow is a state that comes. Its pieces go to the host, which keeps them.
 type inflow struct {
 	from   uint64
-	id     int64
+	id     int64 // of the leader
+	stream int64 // of this member
 	n      int64
+	whole  bool // the last piece came
 	bytes  int64
 	base   Base
 	msg    *pb.Message
-	pieces [][]byte
 	tree   *tree.Tree
 	open   map[int64]int32
+}
+
+// Piece is a part of a state that comes from the leader. The host puts the parts of a stream into a file in their order and answers each
+// by Kept, and the whole by Loaded. A stream whose first piece comes ends the one before.
+type Piece struct {
+	Stream, N int64
+	Zxid      int64 // of the state
+	Body      []byte
+	Last      bool
 }
 
 const (
 	pieceBytes   = 128 << 10 // unless Options say otherwise
 	piecesAhead  = 8
-	maxInflowLen = int64(4 << 30)
+	maxInflowLen = int64(64 << 30)
+	// aliveTicks is how often a member that still reads the state says so.
+	aliveTicks = 5
 )
 
 // beginOutflow starts to send the state that raft's message stands for. The walk begins later than raft's choice
@@ -110,14 +122,15 @@ func (c *Core) outflowTimers() {
 	}
 }
 
-// onPiece takes a piece. The last one makes the state whole: raft decides whether it is wanted.
+// onPiece takes a piece and hands it to the host.
 func (c *Core) onPiece(from uint64, r *jute.Reader) {
 	id, n, last := r.Long(), r.Long(), r.Bool()
 	if r.Err() != nil {
 		return
 	}
 	if n == 1 {
-		f := &inflow{from: from, id: id, msg: &pb.Message{}}
+		c.inflows++
+		f := &inflow{from: from, id: id, stream: c.inflows, msg: &pb.Message{}}
 		f.base.Zxid = r.Long()
 		if err := proto.Unmarshal(r.Buffer(), f.msg); err != nil || r.Err() != nil || f.msg.GetFrom() != from || f.msg.GetTo() != c.o.ID || f.msg.GetType() != pb.MsgSnap {
 			return
@@ -127,36 +140,72 @@ func (c *Core) onPiece(from uint64, r *jute.Reader) {
 		c.inflow = f
 	}
 	f := c.inflow
-	if f == nil || f.from != from || f.id != id || n != f.n+1 {
+	if f == nil || f.from != from || f.id != id || n != f.n+1 || f.whole {
 		return
 	}
-	f.n = n
+	f.n, f.whole = n, last
 	f.bytes += int64(len(r.Rest()))
 	if f.bytes > maxInflowLen {
+		c.log.Warn("zk ensemble: the leader's state is larger than a member takes", "bytes", f.bytes)
 		c.inflow = nil
 		return
 	}
-	f.pieces = append(f.pieces, append([]byte(nil), r.Rest()...))
-	c.send(from, jute.AppendLong(jute.AppendLong([]byte{kindPieceAck}, id), n))
-	if last {
-		c.inflow = nil
-		c.received(f)
+	c.pieces = append(c.pieces, Piece{Stream: f.stream, N: n, Zxid: f.base.Zxid, Body: append([]byte(nil), r.Rest()...), Last: last})
+}
+
+// Pieces takes the parts of a state that came.
+func (c *Core) Pieces() []Piece {
+	out := c.pieces
+	c.pieces = nil
+	return out
+}
+
+// Kept says that a piece is in its file: the leader may send another. The last one is confirmed only when the state is in place.
+func (c *Core) Kept(stream, n int64) {
+	if f := c.inflow; f != nil && f.stream == stream && !(f.whole && n == f.n) {
+		c.confirm(f, n)
 	}
 }
 
-func (c *Core) received(f *inflow) {
-	t, open, err := txnlog.ParsePieces(f.pieces)
-	if err != nil {
-		c.log.Warn("zk ensemble: the leader's state cannot be read", "err", err)
-		return
+func (c *Core) confirm(f *inflow, n int64) {
+	c.send(f.from, jute.AppendLong(jute.AppendLong([]byte{kindPieceAck}, f.id), n))
+}
+
+// inflowTimers tells the leader that the state is still being read, so that it keeps what follows it.
+func (c *Core) inflowTimers() {
+	if f := c.inflow; f != nil && f.whole && c.ticks%aliveTicks == 0 {
+		c.confirm(f, f.n-1)
+	}
+}
+
+// Loaded says what the pieces of a stream came to; t is nil when they could not be kept or read. True when the host must keep the file
+// for an Install, which follows when raft wants it.
+func (c *Core) Loaded(stream int64, t *tree.Tree, open map[int64]int32) bool {
+	f := c.inflow
+	if f == nil || f.stream != stream || !f.whole {
+		return false
+	}
+	if t == nil {
+		c.inflow = nil // the leader gives up in its time, and begins again
+		return false
 	}
 	t.Zxid, t.Extended, t.Schemes = f.base.Zxid, c.Tree.Extended, c.Tree.Schemes
 	f.tree, f.open = t, open
-	if f.base.Index <= c.applied {
-		return
+	if st := c.raft.BasicStatus().HardState; f.base.Index <= max(c.applied, st.GetCommit()) || f.msg.GetTerm() < st.GetTerm() {
+		c.settle(f)
+		return false
 	}
 	c.installed[f.base.Index] = f
 	c.step(f.msg)
+	return true
+}
+
+// settle ends a stream for the leader.
+func (c *Core) settle(f *inflow) {
+	if c.inflow == f {
+		c.inflow = nil
+	}
+	c.confirm(f, f.n)
 }
 
 // install puts the state in place, once it is on disk.

@@ -22,6 +22,7 @@ type rig struct {
 	configs []ensemble.Config
 	dirs    []string
 	clients []string
+	tune    func(i int, o *Options) // nil: as they are
 }
 
 // freePorts finds ports that nobody uses now.
@@ -67,6 +68,9 @@ func (r *rig) start(list ...int) {
 		r.servers[i] = start(r.t, r.dirs[i], func(o *Options) {
 			o.Ensemble, o.ClientAddr, o.TickTimeMs, o.ServerID, o.SuperDigest = &c, r.clients[i], c.TickTimeMs, int(c.MyID), DigestID("super:secret")
 			o.FourLetterWhitelist = "*"
+			if r.tune != nil {
+				r.tune(i, o)
+			}
 		})
 	}
 }

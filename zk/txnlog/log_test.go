@@ -362,7 +362,7 @@ func TestSnapshotIsLoadedThroughAWindow(t *testing.T) {
 	if err := w.Finish(); err != nil {
 		t.Fatal(err)
 	}
-	got, sessions, err := loadSnapshot(disk.OS(), name(dir, "snapshot", snap.Zxid))
+	got, sessions, err := loadSnapshot(disk.OS(), name(dir, "snapshot", snap.Zxid), nil)
 	if err != nil || got.Count() != tr.Count() || len(sessions) != 1 || got.ApproximateBytes() != tr.ApproximateBytes() {
 		t.Fatalf("%v, %v", sessions, err)
 	}

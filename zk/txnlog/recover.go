@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/pelton-broker/pelton/internal/disk"
 	"github.com/pelton-broker/pelton/zk/jute"
@@ -23,8 +24,12 @@ type Recovered struct {
 	Unsound    []error  // snapshots that were passed over
 }
 
-// Recover reads the newest sound snapshot and every transaction after it. Directories without files yield a fresh tree.
+// Recover reads the newest sound snapshot and every transaction after it, and removes snapshots that were never finished. Directories without files
+// yield a fresh tree.
 func Recover(fs disk.FS, snapDir, logDir string) (*Recovered, error) {
+	if err := dropUnfinished(fs, snapDir); err != nil {
+		return nil, err
+	}
 	return recoverFrom(fs, snapDir, logDir, false)
 }
 
@@ -59,6 +64,25 @@ func recoverFrom(fs disk.FS, snapDir, logDir string, readOnly bool) (*Recovered,
 	return out, nil
 }
 
+// dropUnfinished removes what a killed process had not made whole: a snapshot may be large, and nobody would ever look at it again.
+func dropUnfinished(fs disk.FS, dir string) error {
+	entries, err := fs.ReadDir(dir)
+	if err != nil {
+		if isNotExist(err) {
+			return nil
+		}
+		return err
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), tmpSnapshot+".") || strings.HasPrefix(e.Name(), tmpReceived+".") {
+			if err := fs.Remove(dir + "/" + e.Name()); err != nil && !isNotExist(err) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 func newestSnapshot(fs disk.FS, dir string) (*Recovered, error) {
 	snaps, err := list(fs, dir, "snapshot")
 	if err != nil {
@@ -66,7 +90,7 @@ func newestSnapshot(fs disk.FS, dir string) (*Recovered, error) {
 	}
 	out := &Recovered{Snapshot: -1}
 	for i := len(snaps) - 1; i >= 0; i-- {
-		t, sessions, err := loadSnapshot(fs, snaps[i].path)
+		t, sessions, err := loadSnapshot(fs, snaps[i].path, nil)
 		if err != nil {
 			var c *CorruptError
 			if !errors.As(err, &c) {

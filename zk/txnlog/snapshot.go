@@ -2,6 +2,8 @@ package txnlog
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"hash/adler32"
 	"os"
 
@@ -52,6 +54,12 @@ func (s *Snapshot) Piece(dst []byte, max int) (out []byte, done bool) {
 	return dst, s.done
 }
 
+// Prefixes of files that are being written: what a killed process left of them goes at the next start.
+const (
+	tmpSnapshot = "tmp-snapshot"
+	tmpReceived = "tmp-received"
+)
+
 // SnapshotWriter puts the pieces into a file that gets its name only when it is whole and durable.
 type SnapshotWriter struct {
 	fs   disk.FS
@@ -65,10 +73,18 @@ type SnapshotWriter struct {
 
 // NewSnapshotWriter begins the file of the snapshot at zxid.
 func NewSnapshotWriter(fs disk.FS, dir string, zxid int64) (*SnapshotWriter, error) {
+	return newWriter(fs, dir, name(dir, tmpSnapshot, zxid), zxid)
+}
+
+// NewReceivedWriter begins the file of a snapshot that comes from elsewhere. Files of different streams do not meet.
+func NewReceivedWriter(fs disk.FS, dir string, zxid, stream int64) (*SnapshotWriter, error) {
+	return newWriter(fs, dir, fmt.Sprintf("%s.%d", name(dir, tmpReceived, zxid), stream), zxid)
+}
+
+func newWriter(fs disk.FS, dir, tmp string, zxid int64) (*SnapshotWriter, error) {
 	if err := fs.MkdirAll(dir); err != nil {
 		return nil, err
 	}
-	tmp := name(dir, "tmp-snapshot", zxid)
 	f, err := fs.OpenFile(tmp, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
 		return nil, err
@@ -86,6 +102,15 @@ func (w *SnapshotWriter) Write(b []byte) error {
 
 // Finish seals the file, makes it durable and gives it its name.
 func (w *SnapshotWriter) Finish() error {
+	err := w.Seal()
+	if err == nil {
+		err = w.Publish()
+	}
+	return err
+}
+
+// Seal makes the file whole and durable; it has no name yet that a start would look for.
+func (w *SnapshotWriter) Seal() error {
 	seal := jute.AppendText(jute.AppendLong(nil, int64(w.sum)), "/")
 	err := w.Write(seal)
 	if err == nil {
@@ -94,16 +119,23 @@ func (w *SnapshotWriter) Finish() error {
 	if cerr := w.f.Close(); err == nil {
 		err = cerr
 	}
-	if err == nil {
-		err = w.fs.Rename(w.tmp, name(w.dir, "snapshot", w.zxid))
-	}
-	if err == nil {
-		err = w.fs.SyncDir(w.dir)
-	}
 	return err
 }
 
-// Abandon removes what was written.
+// Load reads a sealed file back. It ends early with what stop returns once that is not nil.
+func (w *SnapshotWriter) Load(stop func() error) (*tree.Tree, map[int64]int32, error) {
+	return loadSnapshot(w.fs, w.tmp, stop)
+}
+
+// Publish gives a sealed file its name.
+func (w *SnapshotWriter) Publish() error {
+	if err := w.fs.Rename(w.tmp, name(w.dir, "snapshot", w.zxid)); err != nil {
+		return err
+	}
+	return w.fs.SyncDir(w.dir)
+}
+
+// Abandon removes what was written, sealed or not.
 func (w *SnapshotWriter) Abandon() {
 	_ = w.f.Close()
 	_ = w.fs.Remove(w.tmp)
@@ -128,8 +160,8 @@ func ParsePieces(pieces [][]byte) (*tree.Tree, map[int64]int32, error) {
 	return parseSnapshot(newSnapStream("pieces", bytes.NewReader(b), int64(len(b))), false)
 }
 
-// loadSnapshot reads one file. The error is a *CorruptError when it is not sound.
-func loadSnapshot(fs disk.FS, path string) (*tree.Tree, map[int64]int32, error) {
+// loadSnapshot reads one file. The error is a *CorruptError when it is not sound, and that of stop, where there is one, when it has one.
+func loadSnapshot(fs disk.FS, path string, stop func() error) (*tree.Tree, map[int64]int32, error) {
 	f, err := fs.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, nil, err
@@ -139,13 +171,19 @@ func loadSnapshot(fs disk.FS, path string) (*tree.Tree, map[int64]int32, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	return parseSnapshot(newSnapStream(path, f, size), true)
+	in := newSnapStream(path, f, size)
+	in.stop = stop
+	return parseSnapshot(in, true)
 }
 
 func parseSnapshot(s *snapStream, hasSeal bool) (*tree.Tree, map[int64]int32, error) {
 	sound := false
 	head := func(r *jute.Reader) { sound = r.Int() == snapMagic && r.Int() == fileVersion; r.Long() }
-	if err := s.unit(head); err != nil || !sound {
+	err := s.unit(head)
+	if c := (*CorruptError)(nil); err != nil && !errors.As(err, &c) {
+		return nil, nil, err
+	}
+	if err != nil || !sound {
 		return nil, nil, &CorruptError{Path: s.path, What: "no snapshot header", Err: ErrFormat}
 	}
 	sessions, err := parseSessions(s)

@@ -17,6 +17,7 @@ type snapStream struct {
 	pos  int64  // where the window ends in the file
 	buf  []byte // the part of the window that was not read yet
 	sum  hash.Hash32
+	stop func() error // asked now and then whether to go on; nil for yes
 }
 
 func newSnapStream(path string, in io.ReaderAt, size int64) *snapStream {
@@ -48,6 +49,11 @@ func (s *snapStream) unit(parse func(r *jute.Reader)) error {
 
 // fill makes the window at least twice as long as what is left of it.
 func (s *snapStream) fill() error {
+	if s.stop != nil {
+		if err := s.stop(); err != nil {
+			return err
+		}
+	}
 	n := min(int64(max(window, len(s.buf))), s.size-s.pos)
 	next := make([]byte, len(s.buf)+int(n))
 	copy(next, s.buf)
