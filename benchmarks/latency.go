@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/pelton-broker/pelton/internal/task"
 	"github.com/pelton-broker/pelton/perf/load"
 )
 
@@ -303,93 +301,4 @@ func pooledCount(hs []*hdrhistogram.Histogram) (n int64) {
 		n += h.TotalCount()
 	}
 	return n
-}
-
-// coldRow is a hot consumer's latency while another one, on the same shard, reads what is not in the
-// page cache; without it; and, for comparison, while the other one reads cached data.
-func (b *bench) coldRow([]*target) (*opened, error) {
-	const name, rate, length = "cold-beside-hot", 500, 3 * time.Second
-	o := b.open(name, map[string]any{"rate": rate, "hot_bytes": 64 << 10, "cold_max_bytes": 1 << 20, "shards": 1, "cold_bytes": b.bytes})
-	o.pools = newPools(b.discard)
-	t, err := o.use(b.pelton("pelton-one-shard", "num.shards=1"))
-	if err != nil {
-		return o, err
-	}
-	batch, err := load.BuildBatch(load.BatchSpec{Records: 64, RecordBytes: 1000, Random: 1, TimeMs: nowMs()})
-	if err != nil {
-		return o, err
-	}
-	cold, err := b.filled(t, "cold", 1, batch)
-	if err != nil {
-		return o, err
-	}
-	hot, err := b.filled(t, "hot", 1, batch)
-	if err != nil {
-		return o, err
-	}
-	hot.Stay, hot.MaxBytes = true, 64<<10
-	run := func(side string, beside, evicted bool) {
-		o.side(side, func() (sample, error) {
-			if !beside {
-				return o.openLoop(side, t, hot, rate, length, nil)
-			}
-			return o.beside(side, t, hot, cold, rate, length, evicted)
-		})
-	}
-	run("alone", false, false)
-	run("beside a cold reader", true, true)
-	run("beside a warm reader", true, false)
-	o.atMost(name+": p99", "beside a cold reader", "p99_us", "µs", "alone", 1.5)
-	o.info(name+": p99", "beside a warm reader", "p99_us", "µs", "alone")
-	o.info(name+": the cold reader's rate", "beside a cold reader", "other_mb_per_s", "MB/s", "")
-	o.info(name+": reads found outside the cache", "beside a cold reader", "cold_reads", "", "")
-	return o, nil
-}
-
-// beside measures the hot workload while the other one runs at full speed; evicted, what it reads is
-// dropped from the page cache all the time, since after its first pass it would be warm.
-func (o *opened) beside(side string, t *target, hot, other load.Workload, rate float64, length time.Duration, evicted bool) (sample, error) {
-	const coldReads = `broker_disk_cold_reads_total{shard="%d"} %d`
-	rig, err := load.NewRig(other)
-	if err != nil {
-		return nil, err
-	}
-	defer rig.Close()
-	before, err := t.counts(coldReads)
-	if err != nil {
-		return nil, err
-	}
-	type result struct {
-		out load.Outcome
-		err error
-	}
-	group := task.NewGroup()
-	defer group.Stop()
-	if evicted {
-		group.Go("evict", func(ctx context.Context) { o.evictUntil(ctx, t) })
-	}
-	done := make(chan result, 1)
-	group.Go("other reader", func(context.Context) {
-		out, err := rig.ClosedFor(o.b.group.Context(), length)
-		done <- result{out, err}
-	})
-	s, err := o.openLoop(side, t, hot, rate, length, nil)
-	r := <-done
-	if err = errors.Join(err, r.err); err != nil {
-		return nil, err
-	}
-	after, err := t.counts(coldReads)
-	s["other_mb_per_s"] = float64(r.out.Bytes) / 1e6 / r.out.Elapsed.Seconds()
-	s["cold_reads"] = float64(after[0] - before[0])
-	return s, err
-}
-
-// evictUntil drops the cold partition's pages again and again.
-func (o *opened) evictUntil(ctx context.Context, t *target) {
-	for ctx.Err() == nil {
-		if err := evict(t.dir, "cold-0"); err != nil {
-			fmt.Fprintln(o.b.log, "evicting:", err)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
 }

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -150,6 +151,27 @@ func TestSourceSendsTheFile(t *testing.T) {
 	}
 	if end := r.end(t); end["frames"] != 5.0 {
 		t.Fatalf("%v", end)
+	}
+}
+
+// With -named the file can be found, whole; without it nothing is left behind.
+func TestSourceNamesItsFileWhenAsked(t *testing.T) {
+	for _, named := range []bool{true, false} {
+		args := []string{"source", "-reply", "4096", "-file", "1048576"}
+		if named {
+			args = append(args, "-named")
+		}
+		r := startFloor(t, args...)
+		files, err := filepath.Glob(filepath.Join(r.dir, "source-*.log"))
+		if err != nil || (len(files) == 1) != named {
+			t.Fatalf("named %v: %v %v", named, files, err)
+		}
+		if named {
+			if info, err := os.Stat(files[0]); err != nil || info.Size() != 1<<20 || !strings.Contains(files[0], strconv.Itoa(r.cmd.Process.Pid)) {
+				t.Fatalf("%v %+v", err, info)
+			}
+		}
+		r.end(t)
 	}
 }
 

@@ -33,6 +33,7 @@ type options struct {
 	epoll      bool
 	frameBytes int
 	append     int
+	named      bool
 }
 
 // counts are what a program did, for its last line.
@@ -63,6 +64,7 @@ func run(args []string) error {
 	fs.IntVar(&o.threads, "threads", 256, "connections served at once, each by a thread of its own; more wait in the backlog")
 	fs.IntVar(&o.readBytes, "read", 256<<10, "sink: bytes per read")
 	fs.Int64Var(&o.fileBytes, "file", 128<<20, "source: bytes of the cached file")
+	fs.BoolVar(&o.named, "named", false, "source: the file keeps its name, source-PID.log in -dir, so that its pages can be dropped from outside")
 	fs.IntVar(&o.reply, "reply", 0, "source: bytes of each answer (default 1 MiB); echo: bytes of each answer (default: the frame's)")
 	fs.BoolVar(&o.epoll, "epoll", false, "pingpong: one thread and epoll instead of a thread per connection")
 	fs.IntVar(&o.frameBytes, "frame", 64, "pingpong: bytes of a message")

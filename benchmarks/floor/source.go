@@ -26,13 +26,15 @@ func newSource(o options, n *counts) (*source, error) {
 	if int64(o.reply) > o.fileBytes {
 		return nil, fmt.Errorf("-reply %d is larger than -file %d", o.reply, o.fileBytes)
 	}
-	path := filepath.Join(o.dir, fmt.Sprintf("source-%d", os.Getpid()))
+	path := filepath.Join(o.dir, fmt.Sprintf("source-%d.log", os.Getpid()))
 	file, err := unix.Open(path, unix.O_CREAT|unix.O_TRUNC|unix.O_RDWR|unix.O_CLOEXEC, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	if err := os.Remove(path); err != nil { // the descriptor keeps it
-		return nil, err
+	if !o.named {
+		if err := os.Remove(path); err != nil { // the descriptor keeps it
+			return nil, err
+		}
 	}
 	chunk := make([]byte, 1<<20)
 	for i := range chunk {
