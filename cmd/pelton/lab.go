@@ -26,6 +26,7 @@ func labCommand(std streams) *cobra.Command {
 		Example: "  pelton lab run examples/lab/disk-backend.yaml --html report.html   # the file says what is varied",
 	}
 	var f labFlags
+	var settingsJSON, restoreJSON bool
 	run := &cobra.Command{
 		Use:     "run FILE",
 		Short:   "Run an experiment and say what each knob does",
@@ -33,6 +34,7 @@ func labCommand(std streams) *cobra.Command {
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return runLab(cmd.Context(), args[0], f, std) },
 	}
+	run.Flags().BoolVar(&f.json, "json", false, "print JSON")
 	run.Flags().StringVar(&f.html, "html", "", "write a report to this file")
 	run.Flags().StringVar(&f.csv, "csv", "", "write every run to this file")
 	run.Flags().StringVar(&f.dir, "dir", "", "directory of the brokers' data, on the disk to be measured (default: a temporary one)")
@@ -42,26 +44,48 @@ func labCommand(std streams) *cobra.Command {
 		Use:   "settings",
 		Short: "List the names that a knob of kind setting may have, and what each turns",
 		Args:  cobra.NoArgs,
-		RunE:  func(*cobra.Command, []string) error { return printSettings(std) },
+		RunE:  func(*cobra.Command, []string) error { return printSettings(std, settingsJSON) },
 	}
+	settings.Flags().BoolVar(&settingsJSON, "json", false, "print JSON")
 	restore := &cobra.Command{
 		Use:   "restore",
 		Short: "Put back the settings that a run that ended badly has left changed",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			paths, err := lab.RestoreFrom(labJournal(), lab.Machine{})
+			if restoreJSON {
+				return errors.Join(err, printJSON(std.out, map[string]any{"restored": append([]string{}, paths...)}))
+			}
 			for _, p := range paths {
 				fmt.Fprintln(std.out, "restored", p)
 			}
 			return err
 		},
 	}
+	restore.Flags().BoolVar(&restoreJSON, "json", false, "print JSON")
 	return family(c, run, settings, restore)
 }
 
-func printSettings(std streams) error {
+// settingView is one setting as programs read it.
+type settingView struct {
+	Name    string `json:"name"`
+	Key     string `json:"key,omitempty"`
+	Paths   string `json:"paths,omitempty"`
+	Refusal string `json:"refusal,omitempty"`
+	Help    string `json:"help"`
+}
+
+func printSettings(std streams, asJSON bool) error {
 	t := newTable("SETTING", "TURNS", "VALUES")
 	all := lab.Settings()
+	if asJSON {
+		views := []settingView{}
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			s := all[name]
+			views = append(views, settingView{name, s.Key, s.Paths, s.Refusal, s.Help})
+		}
+		return printJSON(std.out, views)
+	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		s := all[name]
 		switch {
@@ -78,6 +102,7 @@ func printSettings(std streams) error {
 
 // labFlags are the flags of lab run.
 type labFlags struct {
+	json           bool
 	html, csv, dir string
 	repetitions    int
 	duration       time.Duration
@@ -126,7 +151,11 @@ func runLab(ctx context.Context, file string, f labFlags, std streams) error {
 	if err != nil {
 		return err
 	}
-	err = out.Text(std.out)
+	if f.json {
+		err = printJSON(std.out, viewOfExperiment(out))
+	} else {
+		err = out.Text(std.out)
+	}
 	for _, file := range []struct {
 		path  string
 		write func(io.Writer) error

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -28,8 +29,10 @@ func logIndexCommand(std streams) *cobra.Command {
 				if !dir {
 					return usageError("--rebuild needs the directory of a partition")
 				}
-				r := &inspect.Repair{FS: disk.OS(), Dir: args[0], DryRun: dryRun, Say: func(format string, a ...any) { fmt.Fprintf(std.out, format+"\n", a...) }}
-				return r.Rebuild(interval)
+				told := &steps{std: std, json: asJSON}
+				r := &inspect.Repair{FS: disk.OS(), Dir: args[0], DryRun: dryRun, Say: told.say}
+				err := r.Rebuild(interval)
+				return errors.Join(err, told.print(!dryRun && err == nil))
 			}
 			files := args
 			if dir {

@@ -11,7 +11,7 @@ import (
 )
 
 func logRepairCommand(std streams) *cobra.Command {
-	var truncate, skip, dryRun bool
+	var truncate, skip, dryRun, asJSON bool
 	c := &cobra.Command{
 		Use:   "repair DIR",
 		Short: "Mend a partition whose records are damaged: says the choices, and carries one out",
@@ -29,36 +29,70 @@ What is replaced or given up stays in the directory with the suffix .damaged. Th
 			if truncate && skip {
 				return usageError("--truncate and --skip exclude each other")
 			}
-			r := &inspect.Repair{FS: disk.OS(), Dir: args[0], DryRun: dryRun, Say: func(format string, a ...any) { fmt.Fprintf(std.out, format+"\n", a...) }}
+			told := &steps{std: std, json: asJSON}
+			r := &inspect.Repair{FS: disk.OS(), Dir: args[0], DryRun: dryRun, Say: told.say}
 			choice := inspect.Truncate
 			switch {
 			case skip:
 				choice = inspect.Skip
 			case !truncate:
-				return repairChoices(std, r)
+				return repairChoices(std, r, asJSON)
 			}
 			err := r.Run(choice)
 			if errors.Is(err, inspect.ErrSound) {
 				return fmt.Errorf("%w; pelton log verify shows what else there is", err)
 			}
-			if err == nil && dryRun {
+			if err == nil && dryRun && !asJSON {
 				_, err = fmt.Fprintln(std.out, "Nothing was changed.")
 			}
-			return err
+			return errors.Join(err, told.print(!dryRun && err == nil))
 		},
 	}
 	fs := c.Flags()
 	fs.BoolVar(&truncate, "truncate", false, "end the log before the first damage")
 	fs.BoolVar(&skip, "skip", false, "take out the damaged batches")
 	fs.BoolVar(&dryRun, "dry-run", false, "say what would be done")
+	fs.BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
 
+// steps are what a repair says that it does: a line for each at once, or with --json one document at the end.
+type steps struct {
+	std   streams
+	json  bool
+	lines []string
+}
+
+func (s *steps) say(format string, a ...any) {
+	if s.json {
+		s.lines = append(s.lines, fmt.Sprintf(format, a...))
+		return
+	}
+	fmt.Fprintf(s.std.out, format+"\n", a...)
+}
+
+func (s *steps) print(changed bool) error {
+	if !s.json {
+		return nil
+	}
+	return printJSON(s.std.out, map[string]any{"changed": changed, "steps": append([]string{}, s.lines...)})
+}
+
 // repairChoices says what is damaged and what each choice costs.
-func repairChoices(std streams, r *inspect.Repair) error {
+func repairChoices(std streams, r *inspect.Repair, asJSON bool) error {
 	bad, err := r.Damaged()
 	if err != nil {
 		return err
+	}
+	if asJSON {
+		damage := []map[string]any{}
+		for _, f := range bad {
+			damage = append(damage, map[string]any{"path": f.Path, "position": f.Position, "offset": f.Offset, "what": f.What})
+		}
+		if err := printJSON(std.out, map[string]any{"damage": damage}); err != nil || len(bad) == 0 {
+			return err
+		}
+		return &exitError{code: 1}
 	}
 	if len(bad) == 0 {
 		_, err = fmt.Fprintln(std.out, "No record is damaged: there is nothing to choose.")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sort"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -131,7 +132,8 @@ func connectFlags(more map[string]bool) map[string]bool {
 }
 
 func linkToolsCommand(std streams) *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	c := &cobra.Command{
 		Use:     "link-tools DIR",
 		Short:   "Link the names of Kafka's and ZooKeeper's tools to this binary, with and without .sh",
 		Example: "  pelton link-tools /usr/local/bin\n  kafka-topics --bootstrap-server 127.0.0.1:9092 --list",
@@ -144,7 +146,7 @@ func linkToolsCommand(std streams) *cobra.Command {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err
 			}
-			count := 0
+			made := []string{}
 			for name := range tools() {
 				for _, link := range [...]string{name, name + ".sh"} {
 					path := filepath.Join(args[0], link)
@@ -154,11 +156,17 @@ func linkToolsCommand(std streams) *cobra.Command {
 					if err := os.Symlink(self, path); err != nil {
 						return fmt.Errorf("%w. Remove it first, or give another directory", err)
 					}
-					count++
+					made = append(made, path)
 				}
 			}
-			_, err = fmt.Fprintf(std.out, "Made %s in %s.\n", plural(count, "link"), args[0])
+			if asJSON {
+				sort.Strings(made)
+				return printJSON(std.out, map[string]any{"links": made})
+			}
+			_, err = fmt.Fprintf(std.out, "Made %s in %s.\n", plural(len(made), "link"), args[0])
 			return err
 		},
 	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
 }

@@ -123,7 +123,7 @@ func (r *newTopic) create(ctx context.Context, conn *connection, client *kgo.Cli
 	if err != nil {
 		return err
 	}
-	var done []createdTopic
+	done := []createdTopic{}
 	var failed error
 	for _, t := range resp.Topics {
 		made := createdTopic{Topic: t.Topic, Partitions: t.NumPartitions, Replicas: t.ReplicationFactor}

@@ -12,6 +12,7 @@ import (
 // zkImportCommand moves the data of an Apache ZooKeeper over.
 func zkImportCommand(std streams) *cobra.Command {
 	var to, logs string
+	var asJSON bool
 	c := &cobra.Command{
 		Use:   "import DIR --to DIR",
 		Short: "Take over the data of an Apache ZooKeeper, 3.4 to 3.9",
@@ -40,11 +41,15 @@ func zkImportCommand(std streams) *cobra.Command {
 			for _, torn := range rec.Torn {
 				fmt.Fprintf(std.err, "%s ends in a torn write that nobody was answered for\n", torn)
 			}
+			if asJSON {
+				return printJSON(std.out, map[string]any{"nodes": rec.Tree.Count(), "sessions": len(rec.Sessions), "zxid": rec.Zxid, "to": to})
+			}
 			_, err = fmt.Fprintf(std.out, "Imported %d nodes and %d open sessions up to zxid 0x%x into %s.\n", rec.Tree.Count(), len(rec.Sessions), rec.Zxid, to)
 			return err
 		},
 	}
 	c.Flags().StringVar(&to, "to", "", "dataDir of the new server; it must not hold data yet")
 	c.Flags().StringVar(&logs, "logs", "", "dataLogDir of the old server, when it is not the same directory")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
