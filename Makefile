@@ -69,23 +69,24 @@ mutants: ## deliberate bugs in a copy of the tree, each of which the simulator m
 sim-soak: ## the simulator with new seeds until it is stopped
 	@while $(MAKE) --no-print-directory sim SEED=$$RANDOM$$RANDOM; do :; done
 
-bench: bin/bench ## every figure against its floor; appends to benchmarks/history.jsonl (about 10 minutes)
-	bin/bench -history benchmarks/history.jsonl
+HISTORY   ?= benchmarks/history.jsonl
+bench: bin/bench ## every figure against its floor; appends to HISTORY, benchmarks/history.jsonl (below 10 minutes); BENCH= more flags
+	bin/bench -not '^zk' -history $(HISTORY) $(BENCH)
 
 bench-latency: bin/bench ## latency rows with 100 000 samples a side and more (about 30 minutes)
-	bin/bench -rows '^latency' -latency 12s -pairs 10 -history benchmarks/history.jsonl
+	bin/bench -rows '^latency' -latency 12s -pairs 10 -history $(HISTORY) $(BENCH)
 
 RIVALS    ?= 4.2.0,3.9.1,nats,redis,rabbitmq
 bench-rivals: bin/bench ## beside Kafka, NATS, Redis and RabbitMQ: RIVALS= says whom (needs Java and Maven; redis-server, rabbitmq-server); who is absent is named
 	cd benchmarks/rival && CGO_ENABLED=0 $(GO) build -trimpath -o ../../bin/rival . || echo "NATS cannot be built here and is left out"
-	bin/bench -rivals $(RIVALS) -rows '^(rivals|produce|fetch|durable-8|latency-1k)' -history benchmarks/history.jsonl
+	bin/bench -rivals $(RIVALS) -rows '^(rivals|produce|fetch|durable-8|latency-1k)' -history $(HISTORY) $(BENCH)
 
-bench-compare: bin/bench ## this tree against REF= (a commit), run in turn
+bench-compare: bin/bench ## this tree against REF= (a commit), run in turn, changes with 95 % intervals
 	@[ -n "$(REF)" ] || { echo "say against what: make bench-compare REF=HEAD~1"; exit 2; }
 	rm -rf bin/reference && git worktree prune && git worktree add --detach bin/reference $(REF)
 	cd bin/reference && CGO_ENABLED=0 $(GO) build -trimpath -o ../pelton-reference ./cmd/pelton
 	git worktree remove --force bin/reference
-	bin/bench -against bin/pelton-reference
+	bin/bench -against bin/pelton-reference -rows '^(produce|fetch|convert|durable|latency)' $(BENCH)
 
 LABDIR    ?= bin/lab
 lab-tiny: build ## the example experiments in a tiny form: that they run, not what they find
@@ -173,7 +174,7 @@ zk-docs: build ## the commands of docs/COORDINATION.md, taken out of the page an
 	internal/tools/zk-docs.sh
 
 bench-zk: bin/bench ## the coordination server beside Apache ZooKeeper 3.9.5 (needs Java, Maven; about 6 minutes)
-	bin/bench -rows '^zk' -history benchmarks/history.jsonl
+	bin/bench -rows '^zk' -history $(HISTORY) $(BENCH)
 
 zk-clients: build ## kazoo, Curator, the C client and Apache's zkCli on our coordination server (needs Java, Maven, gcc, python3-kazoo, libzookeeper-mt-dev)
 	internal/tools/zk-clients.sh

@@ -23,14 +23,14 @@ import (
 
 // settings are the flags.
 type settings struct {
-	pelton, floor, nats, apache, dir, history, rows, rivals string
-	against                                                 string
-	pairs                                                   int
-	bytes                                                   int64
-	scale                                                   float64
-	latency                                                 time.Duration
-	verbose                                                 bool
-	seed                                                    int64
+	pelton, floor, nats, apache, dir, history, rows, not, rivals string
+	against                                                      string
+	pairs                                                        int
+	bytes                                                        int64
+	scale                                                        float64
+	latency                                                      time.Duration
+	verbose                                                      bool
+	seed                                                         int64
 }
 
 func main() {
@@ -50,6 +50,7 @@ func run() error {
 	flag.StringVar(&s.dir, "dir", "", "directory for all data, on the disk that is to be measured (default: a temporary one)")
 	flag.StringVar(&s.history, "history", "", "file that the record lines are appended to")
 	flag.StringVar(&s.rows, "rows", ".", "expression for the names of the rows to run")
+	flag.StringVar(&s.not, "not", "^$", "expression for the names of the rows to leave out")
 	flag.StringVar(&s.nats, "nats", "bin/rival", "program with a NATS server, from benchmarks/rival")
 	flag.StringVar(&s.rivals, "rivals", "", "what to run alongside, with commas: versions of Kafka (4.2.0, 3.9.1), nats, redis, rabbitmq")
 	flag.StringVar(&s.against, "against", "", "broker binary of another commit to run alongside, as the side \"reference\"")
@@ -138,6 +139,10 @@ func (b *bench) measure(ctx context.Context, s settings, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("-rows: %w", err)
 	}
+	without, err := regexp.Compile(s.not)
+	if err != nil {
+		return fmt.Errorf("-not: %w", err)
+	}
 	rng := rand.New(rand.NewSource(s.seed))
 	r := &report{base: machine(s.dir)}
 	r.base["commit"], r.base["seed"] = commit(), s.seed
@@ -170,22 +175,25 @@ func (b *bench) measure(ctx context.Context, s settings, out io.Writer) error {
 		}
 		brokers = append(brokers, t)
 	}
+	var failed error
 	for _, row := range b.rows() {
-		if !want.MatchString(row.name) {
+		if !want.MatchString(row.name) || without.MatchString(row.name) {
 			continue
 		}
 		fmt.Fprintf(os.Stderr, "%s %s\n", time.Now().Format(time.TimeOnly), row.name)
 		if err := b.runRow(ctx, row, brokers, r, rng, s.verbose); err != nil {
-			return errors.Join(err, r.table(out))
+			// What was measured is worth its minutes, and so are the rows that follow.
+			r.notes = append(r.notes, fmt.Sprintf("%s failed: %v", row.name, err))
+			if failed = errors.Join(failed, err); ctx.Err() != nil {
+				break
+			}
 		}
 	}
-	if err := r.table(out); err != nil {
-		return err
-	}
+	failed = errors.Join(failed, r.table(out))
 	if s.history != "" {
-		return r.keep(s.history)
+		failed = errors.Join(failed, r.keep(s.history))
 	}
-	return nil
+	return failed
 }
 
 func (b *bench) runRow(ctx context.Context, row row, brokers []*target, r *report, rng *rand.Rand, verbose bool) error {

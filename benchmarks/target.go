@@ -186,7 +186,10 @@ func (t *target) topic(name string, partitions int, config map[string]string) er
 			leaders, err = c.Leaders(name)
 		}
 		if err == nil && len(leaders) == partitions {
-			return nil
+			// Kafka names a leader before it has become one.
+			if _, err = c.Offsets(name, upTo(partitions), load.AtEnd); err == nil {
+				return nil
+			}
 		}
 		if time.Now().After(end) {
 			return fmt.Errorf("topic %s has no leaders: %v", name, err)
