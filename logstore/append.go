@@ -179,7 +179,7 @@ func (l *Log) Pending() int { return len(l.write.chain) + len(l.write.queue) - l
 func (l *Log) Turn(nowMs int64) {
 	l.nowMs = nowMs
 	w := &l.write
-	if len(w.chain) > 0 || l.work.rolling() || w.head == len(w.queue) {
+	if len(w.chain) > 0 || l.work.rolling() || l.moving.exchanging || w.head == len(w.queue) {
 		return
 	}
 	if err := l.usable(); err != nil {

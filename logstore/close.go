@@ -47,6 +47,11 @@ func (m *Manager) checkpointDir(d *Dir) error {
 			d.cleaned[tp] = cleaned
 		}
 	}
+	for tp, mv := range m.mu.moves {
+		if mv.to == d {
+			d.recovery[tp] = mv.published.durable.Load()
+		}
+	}
 	// The start goes first: a crash between the files must not bring records back that a recovery point vouches for.
 	files := []struct {
 		name string
@@ -89,8 +94,12 @@ func (d *Dir) forget(tp TopicPartition) bool {
 // the log before.
 func (m *Manager) Delete(tp TopicPartition) error {
 	m.mu.Lock()
-	d, l := m.mu.found[tp], m.mu.logs[tp]
+	d, l, mv := m.mu.found[tp], m.mu.logs[tp], m.mu.moves[tp]
 	m.mu.Unlock()
+	if mv != nil {
+		mv.stopped.Store(true)
+		m.abandon(mv)
+	}
 	if d == nil {
 		return ErrNotFound
 	}
@@ -189,6 +198,7 @@ func (m *Manager) CloseClean() error {
 	}
 	m.mu.Unlock()
 	m.workers(logs, func(l *Log) {
+		l.settleExchange()
 		if l.dir().Offline() == nil {
 			if err := l.closeClean(); err != nil {
 				l.dir().fail(err)
@@ -196,6 +206,7 @@ func (m *Manager) CloseClean() error {
 		}
 		l.closeFiles()
 	})
+	m.closeMoves()
 	m.mu.Lock()
 	for _, x := range m.mu.dying {
 		x.log.closeFiles()
@@ -266,6 +277,10 @@ func (l *Log) closeClean() error {
 		case *birthWork:
 			job.Run()
 			err = job.err
+		case *dropWork:
+			job.Run()
+		case *retireWork:
+			job.Run()
 		}
 		if err != nil {
 			return err

@@ -29,7 +29,7 @@ func (l *Log) Compaction() Compaction { return l.compaction }
 
 // maybeCompact asks for a cleaning when the part that was never cleaned has grown large against the rest.
 func (l *Log) maybeCompact(nowMs int64) {
-	if !l.opt.Compact || !l.opt.Cleaner || l.work.cleaning || l.compaction.Uncleanable != nil {
+	if !l.opt.Compact || !l.opt.Cleaner || l.work.cleaning || l.moving.mv != nil || l.compaction.Uncleanable != nil {
 		return
 	}
 	limit := l.LastStable()

@@ -52,6 +52,7 @@ type Log struct {
 	work       lanes
 	compaction Compaction
 	throttle   *throttle // of all cleaners
+	moving     moving
 
 	// start <= hw, hw <= end. Readers see [start, end).
 	start int64 // moved by DeleteRecordsTo and retention

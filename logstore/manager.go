@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/pelton-broker/pelton/internal/clock"
 	"github.com/pelton-broker/pelton/internal/disk"
@@ -38,12 +39,20 @@ type Manager struct {
 	dirs   []*Dir
 	codecs *batch.Codecs
 	clean  *throttle
-	mu     struct {
+	debt   moveDebt // of all moves
+
+	moveRate atomic.Int64 // bytes a second of all moves; 0 = no limit
+	halted   atomic.Bool
+	names    atomic.Uint64 // directories that were given a name of their own
+	mu       struct {
 		sync.Mutex
 		logs  map[TopicPartition]*Log
 		found map[TopicPartition]*Dir // directories of partitions, open or not
 		// unclaimed are those among them whose topic nobody knew at the start, with their paths: nothing is made there.
 		unclaimed map[TopicPartition]string
+		moves     map[TopicPartition]*Move
+		preferred map[TopicPartition]*Dir     // where partitions that are not here yet are to be made
+		futures   map[TopicPartition][]future // found at the start
 		dying     []dying
 	}
 }
@@ -71,6 +80,7 @@ type DirInfo struct {
 // error is returned when none is left, when one is locked, or when they contradict each other.
 func OpenManager(o ManagerOptions) (*Manager, error) {
 	m := &Manager{opt: o, codecs: batch.NewCodecs(), clean: &throttle{clk: o.Clock, pause: o.Pause}}
+	m.mu.moves, m.mu.preferred, m.mu.futures = map[TopicPartition]*Move{}, map[TopicPartition]*Dir{}, map[TopicPartition][]future{}
 	m.mu.logs, m.mu.found, m.mu.unclaimed = map[TopicPartition]*Log{}, map[TopicPartition]*Dir{}, map[TopicPartition]string{}
 	if m.opt.Log == nil {
 		m.opt.Log = slog.New(slog.DiscardHandler)
@@ -214,12 +224,18 @@ func (m *Manager) listDir(d *Dir) error {
 			}
 			continue
 		}
+		if tp, ok := parseFuture(name); ok {
+			m.mu.futures[tp] = append(m.mu.futures[tp], future{d, filepath.Join(d.path, name)})
+		}
 		tp, ok := parsePartitionDir(name)
 		if !ok {
 			continue
 		}
 		if other := m.mu.found[tp]; other != nil {
-			return fmt.Errorf("%w: partition %s is in %s and in %s", ErrMeta, tp, other.path, d.path)
+			if err := m.twice(tp, other, d); err != nil {
+				return err
+			}
+			continue
 		}
 		m.mu.found[tp] = d
 	}

@@ -1,7 +1,6 @@
 package logstore
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,11 +15,14 @@ var ErrTopicID = errors.New("logstore: the directory belongs to a topic with ano
 // Open opens a partition's log, or makes it in the directory with the fewest. After an unclean stop the part beyond the recovery point is
 // scanned, cut to its last whole batch, and synced. The log is not bound to a disk yet. Opening an open one returns the same log.
 func (m *Manager) Open(tp TopicPartition, topicID [16]byte, o Options) (*Log, error) {
-	return m.OpenUntil(context.Background(), tp, topicID, o)
+	return m.OpenUntil(nil, tp, topicID, o)
 }
 
-// OpenUntil is Open that gives a recovery up when ctx ends, with an error that is ctx's. The log is then as before, and may be opened again.
-func (m *Manager) OpenUntil(ctx context.Context, tp TopicPartition, topicID [16]byte, o Options) (*Log, error) {
+// ErrGivenUp is returned when a log was not opened since its opening was to be given up.
+var ErrGivenUp = errors.New("logstore: the recovery was given up")
+
+// OpenUntil is Open that gives a recovery up when stop is closed: ErrGivenUp. The log is then as before, and may be opened again.
+func (m *Manager) OpenUntil(stop <-chan struct{}, tp TopicPartition, topicID [16]byte, o Options) (*Log, error) {
 	l, d, isNew, err := m.place(tp)
 	if l != nil || err != nil {
 		return l, err
@@ -28,11 +30,11 @@ func (m *Manager) OpenUntil(ctx context.Context, tp TopicPartition, topicID [16]
 	if d.Offline() != nil {
 		return nil, ErrOffline
 	}
-	load := func() (*Log, error) { return m.load(ctx, d, tp, topicID, o.withDefaults(), isNew) }
+	load := func() (*Log, error) { return m.load(stop, d, tp, topicID, o.withDefaults(), isNew) }
 	if isNew || d.clean {
 		l, err = load()
 	} else {
-		l, err = m.recoverLog(ctx, d, tp, load)
+		l, err = m.recoverLog(stop, d, tp, load)
 	}
 	if err != nil {
 		if isNew {
@@ -45,12 +47,15 @@ func (m *Manager) OpenUntil(ctx context.Context, tp TopicPartition, topicID [16]
 		}
 		return nil, offlinePartition(d, tp, err)
 	}
+	if !isNew {
+		m.resumeMove(stop, l)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if other := m.mu.logs[tp]; other != nil { // opened by somebody else meanwhile
 		return other, nil
 	}
-	m.mu.logs[tp], m.mu.found[tp] = l, d
+	m.mu.logs[tp], m.mu.found[tp] = l, l.dir()
 	return l, nil
 }
 
@@ -64,6 +69,11 @@ func (m *Manager) place(tp TopicPartition) (l *Log, d *Dir, isNew bool, err erro
 	}
 	if l, d = m.mu.logs[tp], m.mu.found[tp]; d != nil {
 		return l, d, false, nil
+	}
+	if x := m.mu.preferred[tp]; x != nil { // asked for before the partition came
+		delete(m.mu.preferred, tp)
+		m.mu.found[tp] = x
+		return nil, x, true, nil
 	}
 	count := map[*Dir]int{}
 	for _, x := range m.mu.found {
@@ -82,7 +92,7 @@ func (m *Manager) place(tp TopicPartition) (l *Log, d *Dir, isNew bool, err erro
 }
 
 // load reads or makes one log.
-func (m *Manager) load(ctx context.Context, d *Dir, tp TopicPartition, topicID [16]byte, o Options, isNew bool) (*Log, error) {
+func (m *Manager) load(stop <-chan struct{}, d *Dir, tp TopicPartition, topicID [16]byte, o Options, isNew bool) (*Log, error) {
 	now := m.opt.Clock.WallMs()
 	l := &Log{tp: tp, topicID: topicID, path: filepath.Join(d.path, tp.String()), fs: m.opt.FS, nowMs: now, throttle: m.clean}
 	l.home.Store(d)
@@ -106,7 +116,7 @@ func (m *Manager) load(ctx context.Context, d *Dir, tp TopicPartition, topicID [
 	op := &opening{l: l, clean: d.clean, recovery: d.recovery[tp], nowMs: now}
 	l.compaction.Cleaned = d.cleaned[tp]
 	m.mu.Unlock()
-	op.progress = func(n int64) error { m.scannedMore(d, tp, n); return ctx.Err() }
+	op.progress = func(n int64) error { m.scannedMore(d, tp, n); return givenUp(stop) }
 	op.segmentRead = func() { d.recover.readSegment(tp) }
 	if err := op.load(); err != nil {
 		l.closeFiles()

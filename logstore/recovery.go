@@ -1,7 +1,6 @@
 package logstore
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -151,20 +150,30 @@ func (r *recovery) leave(tp TopicPartition) (last bool) {
 	return len(r.mu.left) == 0
 }
 
-// recoverLog loads a log of a directory whose stop was not clean, when it is its turn. One that ctx ended comes again.
-func (m *Manager) recoverLog(ctx context.Context, d *Dir, tp TopicPartition, load func() (*Log, error)) (*Log, error) {
+// recoverLog loads a log of a directory whose stop was not clean, when it is its turn. One that is given up comes again.
+func (m *Manager) recoverLog(stop <-chan struct{}, d *Dir, tp TopicPartition, load func() (*Log, error)) (*Log, error) {
 	select {
 	case d.recover.turns <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	case <-stop:
+		return nil, ErrGivenUp
 	}
 	l, err := load()
 	<-d.recover.turns
-	if err != nil && ctx.Err() != nil {
+	if errors.Is(err, ErrGivenUp) {
 		return nil, err
 	}
 	m.left(d, tp) // one that cannot be opened stays offline: it is not being recovered any more
 	return l, err
+}
+
+// givenUp is ErrGivenUp when stop is closed.
+func givenUp(stop <-chan struct{}) error {
+	select {
+	case <-stop:
+		return ErrGivenUp
+	default:
+		return nil
+	}
 }
 
 // left notes that a log needs no recovery any more.

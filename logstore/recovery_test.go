@@ -2,7 +2,6 @@ package logstore
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -77,7 +76,7 @@ func TestRecoveryRunsOnItsThreads(t *testing.T) {
 		wait.Add(1)
 		go func() {
 			defer wait.Done()
-			_, err := w.m.recoverLog(context.Background(), w.m.dirs[0], TopicPartition{Topic: fmt.Sprint("t", i)}, func() (*Log, error) {
+			_, err := w.m.recoverLog(nil, w.m.dirs[0], TopicPartition{Topic: fmt.Sprint("t", i)}, func() (*Log, error) {
 				mu.Lock()
 				now++
 				came++
@@ -192,13 +191,13 @@ func TestRecoveryIsGivenUpAndComesAgain(t *testing.T) {
 	tp := w.logs["t"].tp
 	w.crash()
 	w.startTold(1)
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
+	stop := make(chan struct{})
+	close(stop)
 	before := openFiles(t)
-	if _, err := w.m.OpenUntil(ctx, tp, [16]byte{1}, w.opt); !errors.Is(err, context.Canceled) {
+	if _, err := w.m.OpenUntil(stop, tp, [16]byte{1}, w.opt); !errors.Is(err, ErrGivenUp) {
 		t.Fatal(err)
 	}
-	if _, err := w.m.load(ctx, w.m.dirs[0], tp, [16]byte{1}, w.opt.withDefaults(), false); !errors.Is(err, context.Canceled) {
+	if _, err := w.m.load(stop, w.m.dirs[0], tp, [16]byte{1}, w.opt.withDefaults(), false); !errors.Is(err, ErrGivenUp) {
 		t.Fatal("in the middle of it:", err)
 	}
 	if after := openFiles(t); after != before {

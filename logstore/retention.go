@@ -17,7 +17,7 @@ type doomed struct {
 func (l *Log) Tick(nowMs int64) {
 	l.nowMs = nowMs
 	l.write.recentSeg = nil
-	if l.usable() != nil {
+	if l.usable() != nil || l.moving.exchanging {
 		return
 	}
 	l.removeDoomed(nowMs)
@@ -30,7 +30,7 @@ func (l *Log) Tick(nowMs int64) {
 // compacted.
 func (l *Log) Retain(nowMs int64) {
 	l.Tick(nowMs)
-	if l.usable() != nil {
+	if l.usable() != nil || l.moving.exchanging {
 		return
 	}
 	l.producers.Expire(nowMs, l.opt.ProducerExpiry)

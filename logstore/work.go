@@ -38,8 +38,8 @@ type lanes struct {
 
 func (w *lanes) rolling() bool { return w.roll != nil }
 
-// TakeWork returns the next job for a thread off the shard; nil when there is none to start now. Up to three jobs of a log may be out at
-// once (a roll, a short one, a cleaning): a host that waits for one before it takes the next lets appends wait for cleanings.
+// TakeWork returns the next job for a thread off the shard; nil when there is none to start now. Up to four jobs of a log may be out at
+// once (a roll, a short one, a cleaning, a move): a host that waits for one before it takes the next lets appends wait for cleanings.
 func (l *Log) TakeWork() Work {
 	if job := l.nextWork(); job != nil {
 		return gated{job, l}
@@ -85,6 +85,9 @@ func (l *Log) nextWork() Work {
 		w.rebaseOut = true
 		return w.rebase
 	}
+	if l.moving.exchanging {
+		return l.nextExchange()
+	}
 	if !w.slowOut && w.settleDue(l.nowMs) {
 		return w.nextSettle()
 	}
@@ -93,7 +96,7 @@ func (l *Log) nextWork() Work {
 			w.clean, w.cleanOut = nil, true
 			return job
 		}
-		return nil
+		return l.nextMove()
 	}
 	job := w.slow[0]
 	copy(w.slow, w.slow[1:])
@@ -119,6 +122,9 @@ func (l *Log) WorkOut() int {
 		n++
 	}
 	if l.work.cleanOut {
+		n++
+	}
+	if l.moving.out {
 		n++
 	}
 	return n

@@ -212,3 +212,6 @@ func retryInterrupted(call func() error) error {
 		}
 	}
 }
+
+// Renamed tells the File the name that it has now.
+func (f *File) Renamed(path string) { f.path = path }
