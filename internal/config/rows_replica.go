@@ -4,7 +4,7 @@ package config
 func replicaRows() []Row {
 	return []Row{
 		{Name: "num.replica.fetchers", Kind: Int, Default: "1", Update: ClusterWide, Effect: Inert, Doc: "Parallel fetches from one leader."},
-		{Name: "num.replica.alter.log.dirs.threads", Kind: Int, Default: None, Effect: Inert, Doc: "Threads that move replicas between directories."},
+		{Name: "num.replica.alter.log.dirs.threads", Kind: Int, Default: None, Doc: "Threads that move replicas between directories; not set: as many as there are directories."},
 		{Name: "replica.fetch.backoff.ms", Kind: Int, Default: "1000", Valid: atLeast(0), Effect: Inert, Doc: "Pause of a follower after a failed fetch."},
 		{Name: "replica.fetch.max.bytes", Kind: Int, Default: "1048576", Valid: atLeast(0), Effect: Inert, Doc: "Bytes that a follower asks for per partition."},
 		{Name: "replica.fetch.min.bytes", Kind: Int, Default: "1", Effect: Inert, Doc: "Bytes that a follower waits for."},

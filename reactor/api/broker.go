@@ -101,7 +101,7 @@ func NewBroker(p Parts) *Broker {
 	b.pool = task.NewPool(p.Group, "handler", b.Options().HandlerThreads)
 	b.checks = task.NewPool(p.Group, "check", b.Options().CheckThreads)
 	b.work = task.NewPool(p.Group, "log-work", b.Options().WorkThreads)
-	b.cleaning = newCleaning(p.Group, b.Options().CleanerThreads)
+	b.cleaning = newCleaning(p.Group, b.Options().CleanerThreads, b.Options().MoveThreads)
 	return b
 }
 

@@ -7,11 +7,12 @@ import (
 	"github.com/pelton-broker/pelton/logstore"
 )
 
-// cleaning runs the logs' cleanings on threads of their own, log.cleaner.threads of them: they take long and may be throttled, and no roll
-// waits behind one. Of those that wait the dirtiest log's goes first.
+// cleaning runs the logs' cleanings on threads of their own, log.cleaner.threads of them, and their moves to other directories on others: they
+// take long and may be throttled, and no roll waits behind one. Of those that wait the dirtiest log's goes first.
 type cleaning struct {
-	pool *task.Pool
-	mu   struct {
+	pool  *task.Pool
+	moves *task.Pool
+	mu    struct {
 		sync.Mutex
 		waiting []waitingClean
 	}
@@ -22,12 +23,16 @@ type waitingClean struct {
 	run   func()
 }
 
-func newCleaning(g *task.Group, threads int) *cleaning {
-	return &cleaning{pool: task.NewPool(g, "log-cleaner", max(1, threads))}
+func newCleaning(g *task.Group, threads, moveThreads int) *cleaning {
+	return &cleaning{pool: task.NewPool(g, "log-cleaner", max(1, threads)), moves: task.NewPool(g, "log-mover", max(1, moveThreads))}
 }
 
-// take runs the job on a cleaner's thread if it is a cleaning; false if it is not.
+// take runs the job on a thread of its kind if it is a cleaning or a move; false if it is not.
 func (c *cleaning) take(w logstore.Work, run func()) bool {
+	if logstore.Moves(w) {
+		_ = c.moves.Do(run) // an error means that the broker is stopping: the move goes on after its next start
+		return true
+	}
 	ratio, ok := logstore.Dirtiness(w)
 	if !ok {
 		return false

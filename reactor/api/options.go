@@ -16,6 +16,8 @@ type Options struct {
 	HandlerThreads, CheckThreads, WorkThreads int
 	// CleanerThreads is how many logs are cleaned at the same time.
 	CleanerThreads int
+	// MoveThreads is how many logs move to other directories at the same time.
+	MoveThreads int
 
 	AutoCreateTopics         bool
 	DefaultPartitions        int32

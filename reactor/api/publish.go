@@ -18,6 +18,7 @@ import (
 // one goroutine, in the order of images. When the shards have stopped it gives up.
 func (b *Broker) Publish(img *meta.Image) {
 	b.takeDynamic(img)
+	b.limitMoves(img)
 	b.takeQuotas(img)
 	b.pending.Store(img)
 	before, fresh := b.route.Load(), []*topicRoute(nil)
@@ -291,6 +292,7 @@ type leaveHost struct {
 func (m *leaveHost) Deliver(s *reactor.Shard) {
 	l, h := localOf(s), m.host
 	h.gone, h.left = true, m.done
+	h.Log.StopMove()
 	l.wakeAll(h)
 	l.resign(h)
 	l.touch(h) // what is queued or under way still ends

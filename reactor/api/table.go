@@ -90,6 +90,7 @@ func Rows() []Row {
 		{Key: 23, Max: 4, Where: OnPool, Operation: OpDescribe, Resource: ResTopic, Expand: 8, Handle: (*Broker).offsetForLeaderEpoch},
 		{Key: 32, Max: 4, Where: OnPool, Operation: OpDescribeConfigs, Resource: ResTopic, Expand: 16, Handle: (*Broker).describeConfigs},
 		{Key: 33, Max: 2, Where: OnPool, Operation: OpAlterConfigs, Resource: ResTopic, Expand: 16, Handle: (*Broker).alterConfigs},
+		{Key: 34, Max: 2, Where: OnPool, Operation: OpAlter, Resource: ResCluster, Expand: 16, Handle: (*Broker).alterReplicaLogDirs},
 		{Key: 35, Max: 4, Where: OnPool, Operation: OpDescribe, Resource: ResCluster, Expand: 8, Handle: (*Broker).describeLogDirs},
 		{Key: 37, Max: 3, Where: OnPool, Operation: OpAlter, Resource: ResTopic, Expand: 16, Handle: (*Broker).createPartitions},
 		{Key: 42, Max: 2, Operation: OpDelete, Resource: ResGroup, Expand: 16, Handle: (*Broker).deleteGroups},

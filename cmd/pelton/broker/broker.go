@@ -315,6 +315,9 @@ func (b *Broker) Stop(ctx context.Context) error {
 		b.prepared.Close()
 	}
 	b.group.Stop()
+	if b.logs != nil {
+		b.logs.Halt()
+	}
 	if b.server != nil {
 		b.server.Stop()
 		b.api.ShardsStopped()

@@ -42,6 +42,7 @@ func derive(id int32, codecs *batch.Codecs, shards int) func(*config.Broker) api
 		return api.Options{
 			BrokerID: id, Listener: c.Listeners()[0].Name,
 			HandlerThreads: handlerThreads, CheckThreads: checks, WorkThreads: workThreads, CleanerThreads: c.Int("log.cleaner.threads"),
+			MoveThreads:              moveThreads(c),
 			AutoCreateTopics:         c.Bool("auto.create.topics.enable"),
 			DefaultPartitions:        int32(c.Int("num.partitions")),
 			DefaultReplicationFactor: int32(c.Int("default.replication.factor")),
@@ -59,6 +60,14 @@ func derive(id int32, codecs *batch.Codecs, shards int) func(*config.Broker) api
 			Topic:                    func(set map[string]string) api.TopicOptions { return topicOptions(c.Topic(set), c, codecs) },
 		}
 	}
+}
+
+// moveThreads is how many logs move to other directories at the same time: as many as there are directories, unless it is set.
+func moveThreads(c *config.Broker) int {
+	if c.Set("num.replica.alter.log.dirs.threads") {
+		return c.Int("num.replica.alter.log.dirs.threads")
+	}
+	return len(c.LogDirs())
 }
 
 func coordOptions(c *config.Broker) coord.Options {
