@@ -125,6 +125,7 @@ const (
 	LogDirFree
 	LogDirRecovering
 	LogDirScanned
+	LogDirUnread
 	Partitions
 	LeaderPartitions
 	UnderReplicated
@@ -238,6 +239,7 @@ func Reads() []Row {
 		LogDirRecovering:  {Name: "broker_logdir_recovering_count", Kind: Read, Labels: []string{"dir"}, JMX: "kafka.log:type=LogManager,name=remainingLogsToRecover", Help: "Logs that have not been opened yet since the directory's unclean stop."},
 		LogDirScanned:     {Name: "broker_logdir_recovered_bytes", Kind: Read, Labels: []string{"dir"}, Help: "Bytes that the recovery after the directory's unclean stop has read."},
 		LogDirFree:        {Name: "broker_logdir_free_bytes", Kind: Read, Labels: []string{"dir"}, Help: "Free bytes of the log directory's file system."},
+		LogDirUnread:      {Name: "broker_logdir_recovering_segments_count", Kind: Read, Labels: []string{"dir"}, JMX: "kafka.log:type=LogManager,name=remainingSegmentsToRecover", Help: "Segments that those logs have yet to read."},
 		Partitions:        {Name: "broker_replica_partitions_count", Kind: Read, JMX: rm + "PartitionCount", Help: "Partitions hosted here."},
 		LeaderPartitions:  {Name: "broker_replica_leaders_count", Kind: Read, JMX: rm + "LeaderCount", Help: "Partitions led from here."},
 		UnderReplicated:   {Name: "broker_replica_under_replicated_count", Kind: Read, JMX: rm + "UnderReplicatedPartitions", Help: "Led partitions with replicas out of sync."},

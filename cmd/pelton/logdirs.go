@@ -14,6 +14,8 @@ type logDirView struct {
 	Dir        string             `json:"dir"`
 	Error      string             `json:"error,omitempty"`
 	Cause      string             `json:"cause,omitempty"` // with --admin: why it is offline
+	Recovering *int64             `json:"recovering_logs,omitempty"`     // with --admin: logs that are not served yet since an unclean stop
+	Segments   *int64             `json:"recovering_segments,omitempty"` // with --admin: what those have yet to read
 	Total      int64              `json:"total_bytes"`
 	Usable     int64              `json:"usable_bytes"`
 	Partitions []logPartitionView `json:"partitions"`
@@ -57,7 +59,7 @@ func logDirsCommand(std streams) *cobra.Command {
 	}
 	conn.flags(c)
 	c.Flags().StringSliceVar(&topics, "topic", nil, "only these topics")
-	c.Flags().StringVar(&admin, "admin", "", "a broker's admin.listener: shows, for its directories, up to where each partition is on the disk, and why a directory is offline")
+	c.Flags().StringVar(&admin, "admin", "", "a broker's admin.listener: shows, for its directories, up to where each partition is on the disk, why a directory is offline, and how far its recovery is")
 	c.Flags().BoolVar(&all, "partitions", false, "list every partition")
 	return c
 }
@@ -109,6 +111,9 @@ func printLogDirs(conn *connection, views []logDirView, partitions bool) error {
 		}
 		if v.Cause != "" {
 			state += ": " + v.Cause
+		}
+		if v.Recovering != nil && *v.Recovering > 0 {
+			state += fmt.Sprintf(", %d logs recovering (%s segments)", *v.Recovering, known(v.Segments))
 		}
 		for _, p := range v.Partitions {
 			size += p.Size

@@ -24,6 +24,7 @@ func mergeDurability(page *perf.Scrape, views []logDirView) {
 	for _, s := range page.Samples("broker_logdir_offline_count") {
 		causes[s.Label("dir")] = s.Label("cause")
 	}
+	recovering, segments := dirsOn(page, "broker_logdir_recovering_count"), dirsOn(page, "broker_logdir_recovering_segments_count")
 	durable, ends := offsetsOn(page, "broker_log_durable_offset"), offsetsOn(page, "broker_log_end_offset")
 	for i := range views {
 		v := &views[i]
@@ -31,7 +32,7 @@ func mergeDurability(page *perf.Scrape, views []logDirView) {
 		if !ours {
 			continue
 		}
-		v.Cause = cause
+		v.Cause, v.Recovering, v.Segments = cause, recovering[v.Dir], segments[v.Dir]
 		for j := range v.Partitions {
 			p := &v.Partitions[j]
 			key := fmt.Sprintf("%s %d", p.Topic, p.Partition)
@@ -43,6 +44,16 @@ func mergeDurability(page *perf.Scrape, views []logDirView) {
 			}
 		}
 	}
+}
+
+// dirsOn is a metric's value for each log directory.
+func dirsOn(page *perf.Scrape, metric string) map[string]*int64 {
+	at := map[string]*int64{}
+	for _, s := range page.Samples(metric) {
+		n := int64(s.Value)
+		at[s.Label("dir")] = &n
+	}
+	return at
 }
 
 // offsetsOn is a metric's value for each partition, by "topic partition".

@@ -18,6 +18,7 @@ func peltonRows() []Row {
 		{Name: "pelton.validation.workers", Kind: Int, Default: "0", Valid: between(0, 1024), Doc: "Workers that check compressed batches off the shards. 0: as many as shards."},
 		{Name: "pelton.slow.turn.ms", Kind: Int, Default: "50", Valid: atLeast(1), Doc: "A shard's turn longer than this is counted and its stack is logged."},
 		{Name: "pelton.slow.reader.ms", Kind: Long, Default: "60000", Valid: atLeast(0), Doc: "A client that takes nothing of a waiting answer for this long is closed. 0: never."},
+		{Name: "pelton.log.recovery.wait.ms", Kind: Long, Default: "1000", Valid: between(0, 3600000), Doc: "How long a start after a crash waits for logs to be recovered before it serves the others. A partition that is still being recovered then has no leader for clients, which ask again."},
 		{Name: "pelton.log.settle.delay.ms", Kind: Long, Default: "5000", Valid: between(0, 600000), Doc: "How long a closed segment that no flush.* setting asks for may wait for its sync; one that retention takes away before that is never synced."},
 		{Name: "pelton.net.busy.poll.us", Kind: Int, Default: "0", Valid: between(0, 1000000), Doc: "SO_BUSY_POLL of a connection."},
 		{Name: "pelton.net.rcvlowat.bytes", Kind: Int, Default: "0", Valid: atLeast(0), Doc: "SO_RCVLOWAT while the rest of a large frame is awaited. 0: off."},

@@ -10,11 +10,12 @@ dir=$(mktemp -d)
 server=
 trap '[ -z "$server" ] || kill -9 "$server" 2>/dev/null || true; rm -rf "$dir"' EXIT
 
-start() { # NAME: took is the time to the ready line in ms
-	local from
+start() { # NAME [FLAG...]: took is the time to the ready line in ms
+	local from name=$1
+	shift
 	: >"$dir/ready"
 	from=$(date +%s%N)
-	"$pelton" server --data-dir "$dir/$1" --listen 127.0.0.1:0 --zk-listen 127.0.0.1:0 >"$dir/ready" 2>>"$dir/log" &
+	"$pelton" server --data-dir "$dir/$name" --listen 127.0.0.1:0 --zk-listen 127.0.0.1:0 "$@" >"$dir/ready" 2>>"$dir/log" &
 	server=$!
 	until grep -q '"event":"ready"' "$dir/ready"; do
 		kill -0 "$server" 2>/dev/null || { tail -20 "$dir/log" >&2; echo "restart: the broker did not start" >&2; exit 1; }
@@ -48,7 +49,7 @@ start crash
 "$pelton" topics create work --partitions "$crash" -b "$address" --timeout 60s >/dev/null
 "$pelton" perf produce --topic work --records $((megabytes * 1024)) --record-size 1024 --acks 1 -b "$address" --json >"$dir/perf"
 stop KILL
-start crash
+start crash --override pelton.log.recovery.wait.ms=600000 # ready when every log is recovered
 bound "start after kill -9 with $crash partitions and $megabytes MiB beyond the recovery point" "$crash_ms"
 echo "restart: $(grep -c 'cut the end of a log' "$dir/log" || true) torn ends were cut"
 stop TERM

@@ -4,6 +4,7 @@
 //   - Versions 0 to 3 have no flag for auto-creation and mean true.
 //   - From 10 topics may be named by id; an unknown id is UNKNOWN_TOPIC_ID, a null name with a zero id is INVALID_REQUEST.
 //   - A topic that is being created is LEADER_NOT_AVAILABLE; the answer to a creation waits until its leaders take writes.
+//   - A partition of this broker whose log is still read after an unclean stop has no leader: LEADER_NOT_AVAILABLE.
 //   - A missing topic in a list does not touch the others (C-37).
 
 package api
@@ -190,7 +191,7 @@ func (b *Broker) metadataTopic(t *topicRoute, img *meta.Image, req *kmsg.Metadat
 		q := kmsg.NewMetadataResponseTopicPartition()
 		q.Partition, q.Leader, q.LeaderEpoch = p.Index, p.Leader, p.LeaderEpoch
 		q.Replicas, q.ISR, q.OfflineReplicas = p.Replicas, p.ISR, p.Offline
-		if img.Brokers[p.Leader] == nil {
+		if t.leaderless(img, p, b.Options().BrokerID) {
 			q.ErrorCode, q.Leader = int16(wire.LeaderNotAvailable), -1
 		}
 		m.Partitions = append(m.Partitions, q)

@@ -86,13 +86,12 @@ func (b *Broker) coordinatorFor(version int16, kind int8, key string) kmsg.FindC
 		b.makeOffsetsTopic()
 		return c
 	}
-	leader := t.topic.Partitions[coord.PartitionFor(key, int32(len(t.topic.Partitions)))].Leader
-	broker := route.Image.Brokers[leader]
-	if broker == nil {
+	p := t.topic.Partitions[coord.PartitionFor(key, int32(len(t.topic.Partitions)))]
+	if t.leaderless(route.Image, p, b.Options().BrokerID) {
 		return c
 	}
-	if e := b.endpoint(broker); e != nil {
-		c.ErrorCode, c.NodeID, c.Host, c.Port = int16(wire.None), leader, e.Host, e.Port
+	if e := b.endpoint(route.Image.Brokers[p.Leader]); e != nil {
+		c.ErrorCode, c.NodeID, c.Host, c.Port = int16(wire.None), p.Leader, e.Host, e.Port
 	}
 	return c
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/pelton-broker/pelton/controller/group"
+	"github.com/pelton-broker/pelton/reactor/wire"
 )
 
 // classicType is the type of every group here.
@@ -21,15 +22,19 @@ func (b *Broker) listGroups(r *Request) {
 	req := r.Msg.(*kmsg.ListGroupsRequest)
 	r.Detach()
 	var hosts []*Hosted
+	loading := false
 	if t := b.route.Load().topics[offsetsTopic]; t != nil && listsClassic(req.TypesFilter) {
 		for _, h := range t.hosts {
 			if h != nil {
 				hosts = append(hosts, h)
 			}
 		}
+		for i := range t.hosts {
+			loading = loading || t.recovers(int32(i))
+		}
 	}
 	found := make([]*group.Listed, len(hosts))
-	all := newGather(len(hosts), func() { r.Reply(listAnswer(found)) })
+	all := newGather(len(hosts), func() { r.Reply(listAnswer(found, loading)) })
 	for i, h := range hosts {
 		b.On(h.Topic, h.Partition, func(h *Hosted, err error) {
 			if err != nil || h.coord == nil {
@@ -53,8 +58,11 @@ func listsClassic(types []string) bool {
 	return len(types) == 0
 }
 
-func listAnswer(found []*group.Listed) *kmsg.ListGroupsResponse {
+func listAnswer(found []*group.Listed, loading bool) *kmsg.ListGroupsResponse {
 	resp := kmsg.NewPtrListGroupsResponse()
+	if loading {
+		resp.ErrorCode = int16(wire.CoordinatorLoadInProgress)
+	}
 	for _, a := range found {
 		if a == nil {
 			continue // not coordinated here

@@ -46,7 +46,7 @@ func (b *Broker) describeTopicPartitions(r *Request) {
 		if req.Cursor != nil && req.Cursor.Topic == name {
 			first = max(0, req.Cursor.Partition)
 		}
-		rt, left := describeTopic(name, route, first, room)
+		rt, left := describeTopic(name, route, b.Options().BrokerID, first, room)
 		resp.Topics = append(resp.Topics, rt)
 		room -= len(rt.Partitions)
 		if left >= 0 {
@@ -89,7 +89,7 @@ func describedNames(req *kmsg.DescribeTopicPartitionsRequest, route *Route) []st
 }
 
 // describeTopic describes at most room partitions; left is the first one that did not fit, -1 when all did.
-func describeTopic(name string, route *Route, first int32, room int) (rt kmsg.DescribeTopicPartitionsResponseTopic, left int32) {
+func describeTopic(name string, route *Route, broker, first int32, room int) (rt kmsg.DescribeTopicPartitionsResponseTopic, left int32) {
 	rt = kmsg.NewDescribeTopicPartitionsResponseTopic()
 	rt.Topic = &name
 	rt.AuthorizedOperations = authorizedOperationsUnknown
@@ -110,7 +110,7 @@ func describeTopic(name string, route *Route, first int32, room int) (rt kmsg.De
 		q.Partition, q.LeaderID, q.LeaderEpoch = p.Index, p.Leader, p.LeaderEpoch
 		q.Replicas, q.ISR, q.OfflineReplicas = p.Replicas, p.ISR, p.Offline
 		q.EligibleLeaderReplicas, q.LastKnownELR = []int32{}, []int32{}
-		if route.Image.Brokers[p.Leader] == nil {
+		if t.leaderless(route.Image, p, broker) {
 			q.ErrorCode, q.LeaderID = int16(wire.LeaderNotAvailable), -1
 		}
 		rt.Partitions = append(rt.Partitions, q)

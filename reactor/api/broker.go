@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -38,6 +39,8 @@ type Parts struct {
 	Group  *task.Group
 	Clock  clock.Clock
 	Log    *slog.Logger
+	// After yields once the nanoseconds have gone by.
+	After func(ns int64) <-chan time.Time
 }
 
 // Broker joins connections, logs and the cluster. It implements reactor.Hooks.
@@ -61,6 +64,9 @@ type Broker struct {
 	route    atomic.Pointer[Route]
 	pending  atomic.Pointer[meta.Image]
 	cleaning *cleaning
+	// publishing is held while a route is made.
+	publishing sync.Mutex
+	recoveries *recoveries
 	// hosts belongs to the goroutine that publishes.
 	hosts map[hostKey]*Hosted
 	// makingOffsets: the topic of committed offsets is being created.
@@ -101,6 +107,7 @@ func NewBroker(p Parts) *Broker {
 	b.pool = task.NewPool(p.Group, "handler", b.Options().HandlerThreads)
 	b.checks = task.NewPool(p.Group, "check", b.Options().CheckThreads)
 	b.work = task.NewPool(p.Group, "log-work", b.Options().WorkThreads)
+	b.recoveries = newRecoveries(p.Group, p.Logs.Dirs(), b.Options().RecoveryThreads, p.After)
 	b.cleaning = newCleaning(p.Group, b.Options().CleanerThreads, b.Options().MoveThreads)
 	return b
 }
@@ -307,7 +314,12 @@ func (v *visit) Deliver(s *reactor.Shard) {
 }
 
 // ShardsStopped ends every wait for a shard that will not answer: when one has failed, or after the server has stopped, before the pools do.
-func (b *Broker) ShardsStopped() { b.stopOnce.Do(func() { close(b.stopped) }) }
+func (b *Broker) ShardsStopped() {
+	b.stopOnce.Do(func() {
+		close(b.stopped)
+		b.giveUpAll()
+	})
+}
 
 // Wait runs fn on the partition's shard and returns when it has run. For handlers in the pool.
 func (b *Broker) Wait(topic string, partition int32, fn func(h *Hosted)) error {

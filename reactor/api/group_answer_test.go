@@ -92,9 +92,12 @@ func TestListAnswerJoinsPartitions(t *testing.T) {
 		nil, // led elsewhere
 		{Err: group.ErrLoading},
 		{Groups: []group.ListedGroup{{Group: "b", State: "Empty"}}},
-	})
+	}, false)
 	if a.ErrorCode != 14 || len(a.Groups) != 2 || a.Groups[1].Group != "b" || a.Groups[0].GroupType != "classic" {
 		t.Fatalf("%+v", a)
+	}
+	if a := listAnswer(nil, true); a.ErrorCode != 14 {
+		t.Fatalf("a partition whose log is still read: %+v", a)
 	}
 	if !listsClassic(nil) || !listsClassic([]string{"consumer", "Classic"}) || listsClassic([]string{"consumer"}) {
 		t.Fatal("the filter by type")

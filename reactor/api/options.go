@@ -14,6 +14,11 @@ type Options struct {
 	Listener string
 	// HandlerThreads, CheckThreads and WorkThreads are the sizes of the pools; at least 1 each.
 	HandlerThreads, CheckThreads, WorkThreads int
+	// RecoveryThreads is how many logs of one directory are recovered at the same time, RecoveryWaitMs how long partitions wait for that
+	// before the others are served.
+	RecoveryThreads int
+	RecoveryWaitMs  int64
+
 	// CleanerThreads is how many logs are cleaned at the same time.
 	CleanerThreads int
 	// MoveThreads is how many logs move to other directories at the same time.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -15,37 +16,52 @@ import (
 // are new here, tells the owners of the others what changed, and only then swaps the route, so
 // that no answer names a leader that does not take writes yet (design 2.6). What did not change
 // is taken over as it is: an image costs what it changes. It blocks; the controller calls it from
-// one goroutine, in the order of images. When the shards have stopped it gives up.
+// one goroutine, in the order of images. When the shards have stopped it gives up. Partitions whose logs have much to read after an
+// unclean stop are not waited for: AttachRecovered serves them later.
 func (b *Broker) Publish(img *meta.Image) {
+	b.publishing.Lock()
+	defer b.publishing.Unlock()
+	b.pending.Store(img)
+	b.publish(img, true)
+}
+
+// publish makes a route of an image; again tells that partitions whose recovery has failed are tried anew.
+func (b *Broker) publish(img *meta.Image, again bool) {
 	b.takeDynamic(img)
 	b.limitMoves(img)
 	b.takeQuotas(img)
-	b.pending.Store(img)
 	before, fresh := b.route.Load(), []*topicRoute(nil)
 	route, same := b.takeOver(before, img)
 	if !same {
 		var opening sync.WaitGroup
+		var begun []*recovery
 		for _, t := range img.Topics {
 			if t.Deleting || route.topics[t.Name] != nil {
 				continue
 			}
-			tr := b.routeTopic(t, &opening)
+			tr := b.routeTopic(t, &opening, again)
 			route.topics[t.Name], route.byID[t.ID] = tr, tr
 			fresh = append(fresh, tr)
+			begun = append(begun, tr.begun()...)
 		}
+		b.beginRecoveries()
 		opening.Wait()
+		b.awaitRecoveries(begun)
 		delete(route.byID, meta.ID{}) // of topics without one
 	}
 	for _, tr := range fresh {
+		tr.takeRecovered(b.recoveries, b.Options().BrokerID)
 		tr.keepFormat()
 	}
 	if !b.settleHosts(fresh, before) {
 		return
 	}
 	b.route.Store(route)
+	b.recoveries.serve()
 	b.derived = b.opts.Load()
 	if !same {
 		b.dropGone(route)
+		b.dropRecoveries(route)
 		b.forgetOffsets(before.vanished(route))
 	}
 	for _, s := range b.server.Shards() {
@@ -110,7 +126,7 @@ type routeChanged struct{}
 func (routeChanged) Deliver(s *reactor.Shard) { localOf(s).resumeParked() }
 
 // routeTopic builds a topic's entry and starts the opening of what is new on this broker.
-func (b *Broker) routeTopic(t *meta.Topic, opening *sync.WaitGroup) *topicRoute {
+func (b *Broker) routeTopic(t *meta.Topic, opening *sync.WaitGroup, again bool) *topicRoute {
 	o := b.Options().Topic(t.Config)
 	tr := &topicRoute{topic: t, hosts: make([]*Hosted, len(t.Partitions)), limits: o.Limits, options: o}
 	for i, p := range t.Partitions {
@@ -121,10 +137,17 @@ func (b *Broker) routeTopic(t *meta.Topic, opening *sync.WaitGroup) *topicRoute 
 			tr.hosts[i] = h
 			continue
 		}
+		if r := b.recoverable(t, p, o, again); r != nil {
+			if tr.recovering == nil {
+				tr.recovering = make([]*recovery, len(t.Partitions))
+			}
+			tr.recovering[i] = r
+			continue
+		}
 		opening.Add(1)
 		open := func() {
 			defer opening.Done()
-			tr.hosts[i] = b.open(t, p, o)
+			tr.hosts[i] = b.open(nil, t, p, o)
 		}
 		if b.work.Do(open) != nil {
 			opening.Done()
@@ -134,8 +157,11 @@ func (b *Broker) routeTopic(t *meta.Topic, opening *sync.WaitGroup) *topicRoute 
 }
 
 // open opens one partition's log and gives it to its owner shard; nil when its directory fails.
-func (b *Broker) open(t *meta.Topic, p *meta.Partition, o TopicOptions) *Hosted {
-	log, err := b.logs.Open(logstore.TopicPartition{Topic: t.Name, Partition: p.Index}, t.ID, o.Log)
+func (b *Broker) open(stop <-chan struct{}, t *meta.Topic, p *meta.Partition, o TopicOptions) *Hosted {
+	log, err := b.logs.OpenUntil(stop, logstore.TopicPartition{Topic: t.Name, Partition: p.Index}, t.ID, o.Log)
+	if errors.Is(err, logstore.ErrGivenUp) {
+		return nil
+	}
 	if err != nil {
 		b.log.Error("partition cannot be opened", "tp", t.Name, "partition", p.Index, "err", err.Error())
 		return nil
@@ -234,9 +260,8 @@ func (a *adopt) Deliver(s *reactor.Shard) {
 		h.Log.Bind(s.Disk)
 		l.hosts[h.Log] = h
 		h.Log.OnSubmit(l.submits)
-	} else {
-		h.Log.SetOptions(a.options.Log)
 	}
+	h.Log.SetOptions(a.options.Log) // those of a recovered log may be old
 	h.minISR, h.durable, h.limits, h.format = a.options.MinISR, a.options.Durable, a.options.Limits, a.options.Target.Magic
 	change := h.role.Become(replica.State{Leader: a.part.Leader, LeaderEpoch: a.part.LeaderEpoch, ISR: a.part.ISR})
 	if change.Elected {

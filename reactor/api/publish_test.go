@@ -11,7 +11,7 @@ import (
 func publishing(t *testing.T) (*Broker, *Route) {
 	t.Helper()
 	server := reactor.New(reactor.Options{Shards: 1}, nil)
-	b := &Broker{hosts: map[hostKey]*Hosted{}, stopped: make(chan struct{}), server: server}
+	b := &Broker{hosts: map[hostKey]*Hosted{}, stopped: make(chan struct{}), server: server, recoveries: newRecoveries(nil, nil, 1, nil)}
 	b.opts.Store(&Options{})
 	b.derived = b.opts.Load()
 	route := &Route{Image: &meta.Image{}, topics: map[string]*topicRoute{}, byID: map[meta.ID]*topicRoute{}}

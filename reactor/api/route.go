@@ -19,6 +19,8 @@ type topicRoute struct {
 	topic *meta.Topic
 	// hosts[i] is partition i when it is open here, else nil.
 	hosts []*Hosted
+	// recovering[i] is set while partition i waits for the recovery of its log; nil when none does.
+	recovering []*recovery
 	// limits are the bounds of a record set for this topic; the time of arrival is filled in by the user of a copy.
 	limits  batch.Limits
 	options TopicOptions
@@ -43,6 +45,8 @@ func (t *topicRoute) missing(partition, broker int32) wire.Code {
 	switch {
 	case !t.exists(partition):
 		return wire.UnknownTopicOrPartition
+	case t.recovers(partition):
+		return wire.NotLeaderOrFollower // not yet: clients ask who is, and wait
 	case t.topic.Partitions[partition].Hosts(broker):
 		return wire.KafkaStorageError // it is ours and could not be opened
 	}

@@ -33,6 +33,7 @@ import (
 type Broker struct {
 	config *config.Broker
 	log    *slog.Logger
+	fs     disk.FS // of the log directories
 	clock  clock.Clock
 	shards int
 
@@ -63,7 +64,7 @@ type Broker struct {
 
 // newBroker is a broker of which nothing runs yet.
 func newBroker(c *config.Broker, log *slog.Logger) *Broker {
-	b := &Broker{config: c, log: log, clock: clock.NewReal(), shards: c.Int("num.shards"), group: task.NewGroup(), base: task.NewGroup(), failed: make(chan error, 8)}
+	b := &Broker{config: c, log: log, fs: disk.OS(), clock: clock.NewReal(), shards: c.Int("num.shards"), group: task.NewGroup(), base: task.NewGroup(), failed: make(chan error, 8)}
 	b.started = b.clock.Mono()
 	if b.shards == 0 {
 		b.shards = max(1, len(netpoll.UsableCPUs()))
@@ -71,9 +72,12 @@ func newBroker(c *config.Broker, log *slog.Logger) *Broker {
 	return b
 }
 
-// Start builds a broker and returns when it serves. The error names what is in the way; nothing is left running then.
+// Start builds a broker and returns when it serves; after a crash some partitions may still be recovered then. The error names what is in the way; nothing is left running then.
 func Start(ctx context.Context, c *config.Broker, log *slog.Logger) (*Broker, error) {
-	b := newBroker(c, log)
+	return newBroker(c, log).begin(ctx)
+}
+
+func (b *Broker) begin(ctx context.Context) (*Broker, error) {
 	if err := b.start(ctx); err != nil {
 		b.abandon()
 		return nil, err
@@ -94,7 +98,7 @@ func (b *Broker) start(ctx context.Context) error {
 // openLogs locks the log directories and reads what they say about themselves.
 func (b *Broker) openLogs(context.Context) error {
 	m, err := logstore.OpenManager(logstore.ManagerOptions{
-		Dirs: b.config.LogDirs(), FS: disk.OS(), Clock: b.clock, BrokerID: b.config.BrokerID(),
+		Dirs: b.config.LogDirs(), FS: b.fs, Clock: b.clock, BrokerID: b.config.BrokerID(),
 		RecoveryThreads: b.config.Int("num.recovery.threads.per.data.dir"), Log: b.log,
 		Pause:        func(ns int64) { time.Sleep(time.Duration(ns)) },
 		OnDirOffline: func(dir string, err error) { b.log.Error("log directory is offline", "dir", dir, "err", err.Error()) },
@@ -183,7 +187,7 @@ func (b *Broker) checkNewTopic(name string) error {
 func (b *Broker) startShards(context.Context) error {
 	b.perf = perf.NewRegistry(b.shards)
 	b.api = api.NewBroker(api.Parts{Config: b.config, Derive: derive(b.id(), batch.NewCodecs(), b.shards), Logs: b.logs, Perf: b.perf,
-		Group: b.base, Clock: b.clock, Log: b.log})
+		Group: b.base, Clock: b.clock, Log: b.log, After: func(ns int64) <-chan time.Time { return time.After(time.Duration(ns)) }})
 	b.server = reactor.New(b.reactorOptions(b.config, b.limiter()), b.api)
 	b.api.Bind(b.server)
 	return b.server.Start()
@@ -266,6 +270,7 @@ func (b *Broker) serve(context.Context) error {
 		b.server.Serve(l)
 	}
 	b.group.Go("checkpoint", b.checkpoints)
+	b.group.Go("recovered", b.api.AttachRecovered)
 	b.exportCounters()
 	return b.serveAdmin()
 }

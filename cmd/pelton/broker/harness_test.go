@@ -80,7 +80,7 @@ func defaults(dir string) map[string]string {
 		"num.shards": "2", "num.partitions": "1", "offsets.topic.num.partitions": "3", "offsets.topic.replication.factor": "1",
 		"group.initial.rebalance.delay.ms": "0", "group.min.session.timeout.ms": "10", "log.retention.check.interval.ms": "50", "log.retention.ms": "-1",
 		"offsets.retention.check.interval.ms": "50", "log.segment.delete.delay.ms": "50", "producer.id.expiration.check.interval.ms": "100",
-		"log.flush.offset.checkpoint.interval.ms": "200",
+		"log.flush.offset.checkpoint.interval.ms": "200", "pelton.log.recovery.wait.ms": "600000",
 	}
 	for _, s := range strings.Fields(os.Getenv(moreSettings)) {
 		key, value, _ := strings.Cut(s, "=")

@@ -89,6 +89,11 @@ func (b *Broker) exportLogs() {
 			emit(float64(d.Recovering), d.Path)
 		}
 	})
+	r.Read(perf.LogDirUnread, func(emit perf.Emit) {
+		for _, d := range b.logs.Dirs() {
+			emit(float64(d.Unread), d.Path)
+		}
+	})
 	r.Read(perf.LogDirScanned, func(emit perf.Emit) {
 		for _, d := range b.logs.Dirs() {
 			emit(float64(d.Scanned), d.Path)

@@ -43,6 +43,8 @@ func derive(id int32, codecs *batch.Codecs, shards int) func(*config.Broker) api
 			BrokerID: id, Listener: c.Listeners()[0].Name,
 			HandlerThreads: handlerThreads, CheckThreads: checks, WorkThreads: workThreads, CleanerThreads: c.Int("log.cleaner.threads"),
 			MoveThreads:              moveThreads(c),
+			RecoveryThreads:          c.Int("num.recovery.threads.per.data.dir"),
+			RecoveryWaitMs:           c.Long("pelton.log.recovery.wait.ms"),
 			AutoCreateTopics:         c.Bool("auto.create.topics.enable"),
 			DefaultPartitions:        int32(c.Int("num.partitions")),
 			DefaultReplicationFactor: int32(c.Int("default.replication.factor")),
