@@ -52,6 +52,7 @@ func Shapes() map[int16]Shape {
 		23: "i@3+ { s { i i@2+ i } }",                                             // OffsetForLeaderEpoch
 		32: "{ b s [ s ] } b@1+ b@3+",                                             // DescribeConfigs
 		33: "{ b s { s s } } b",                                                   // AlterConfigs
+		34: "{ s { s [ i ] } }",                                                   // AlterReplicaLogDirs
 		35: "{ s [ i ] }",                                                         // DescribeLogDirs
 		37: "{ s i { [ i ] } } i b",                                               // CreatePartitions
 		42: "[ s ]",                                                               // DeleteGroups
