@@ -107,6 +107,7 @@ func (b *bench) rows() []row {
 		{"fetch-hot-1m", b.fetchRow},
 		{"convert-up-1m", b.upRow},
 		{"convert-down-1m", b.downRow},
+		{"compact-1g", b.compactRow},
 		{"durable-8-partitions", b.durableRow},
 		{"durable-group-commit", b.groupCommitRow},
 		{"latency-1k", b.latencyRow(1000, 1, b.latency)},
