@@ -64,6 +64,7 @@ type Log struct {
 	published struct {
 		start, end, hw, durable, size, first, cleaned, segments atomic.Int64
 		delay                                                   atomic.Int64 // file.delete.delay.ms, for the manager
+		doubts                                                  atomic.Int64 // index entries that were not believed
 	}
 }
 
@@ -159,6 +160,9 @@ func (l *Log) Offline() error {
 	}
 	return l.dir().Offline()
 }
+
+// IndexDoubts is how many lookups met an offset index entry that does not point at the batch it names, and walked instead. Any thread.
+func (l *Log) IndexDoubts() int64 { return l.published.doubts.Load() }
 
 // CutBytes is how much of a torn end was taken off when the log was opened: offsets that somebody may have seen will be given again, so
 // its leader should begin a new epoch. Any thread.

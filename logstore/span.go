@@ -91,6 +91,15 @@ type window struct {
 
 // entryAt parses the entry at pos of seg, which is below seg.size.
 func (l *Log) entryAt(seg *Segment, pos int64) (batch.Entry, Need, error) {
+	e, need, err := l.peekEntry(seg, pos)
+	if err != nil {
+		return e, Need{}, l.readFailed(seg, pos, err)
+	}
+	return e, need, nil
+}
+
+// peekEntry is entryAt that does not judge what it cannot read.
+func (l *Log) peekEntry(seg *Segment, pos int64) (batch.Entry, Need, error) {
 	w := &l.window
 	least := int(min(batch.HeaderSize, seg.size-pos))
 	if w.seg != seg || pos < w.off || pos+int64(least) > w.off+int64(len(w.b)) {
@@ -104,7 +113,7 @@ func (l *Log) entryAt(seg *Segment, pos int64) (batch.Entry, Need, error) {
 			if err == disk.ErrWouldBlock || err == nil {
 				return batch.Entry{}, Need{File: seg.file, Pos: pos, Len: len(b)}, nil
 			}
-			return batch.Entry{}, Need{}, l.readFailed(seg, pos, err)
+			return batch.Entry{}, Need{}, err
 		}
 		w.seg, w.off, w.b = seg, pos, b[:n]
 	}
@@ -112,10 +121,7 @@ func (l *Log) entryAt(seg *Segment, pos int64) (batch.Entry, Need, error) {
 	if err == nil && int64(e.Size) > seg.size-pos {
 		err = batch.ErrTruncated
 	}
-	if err != nil {
-		return e, Need{}, l.readFailed(seg, pos, err)
-	}
-	return e, Need{}, nil
+	return e, Need{}, err
 }
 
 // readFailed takes the directory offline for what a read below the end must never meet: an I/O error, or bytes that are no batch.
@@ -149,22 +155,61 @@ func (l *Log) position(seg *Segment, offset int64) (pos int64, first int32, need
 	if k := l.cursors.find(seg, offset); k != nil {
 		return k.pos, k.first, Need{}, nil
 	}
-	from := int64(0)
-	if offset > seg.base {
-		var i int
-		i, need, err = seg.offsets.search(l.disk, offsetAbove, offset-seg.base)
-		if err == nil && need.File == nil && i >= 0 {
-			_, from, need, err = seg.offsets.offsetAt(l.disk, i)
-		}
-		if err != nil || need.File != nil {
-			return 0, 0, need, l.indexFailed(err)
-		}
+	from, need, err := l.indexed(seg, offset)
+	if err != nil || need.File != nil {
+		return 0, 0, need, err
 	}
 	at, e, need, err := l.seek(seg, from, offset)
 	if err == nil && need.File == nil {
 		l.cursors.add(seg, offset, at, int32(e.Size))
 	}
 	return at, int32(e.Size), need, err
+}
+
+// indexed is a batch's position from which a walk finds offset: the one that the index names, as long as what is there is a batch that does
+// not begin behind offset. Files of an index carry no checksum: a rotten entry, which would skip what is acknowledged, costs a walk from the
+// segment's start instead.
+func (l *Log) indexed(seg *Segment, offset int64) (from int64, need Need, err error) {
+	if offset <= seg.base {
+		return 0, Need{}, nil
+	}
+	i, need, err := seg.offsets.search(l.disk, offsetAbove, offset-seg.base)
+	if err == nil && need.File == nil && i >= 0 {
+		_, from, need, err = seg.offsets.offsetAt(l.disk, i)
+	}
+	if err != nil || need.File != nil {
+		return 0, need, l.indexFailed(err)
+	}
+	if from == 0 {
+		return 0, Need{}, nil
+	}
+	ok, need, err := l.believes(seg, from, offset)
+	if !ok {
+		from = 0
+	}
+	return from, need, err
+}
+
+// believes tells whether a batch is at pos that does not begin behind offset, and counts it when not.
+func (l *Log) believes(seg *Segment, pos, offset int64) (ok bool, need Need, err error) {
+	if pos > 0 && pos < seg.size {
+		e, need, err := l.peekEntry(seg, pos)
+		if need.File != nil {
+			return false, need, nil
+		}
+		if isIO(err) {
+			return false, Need{}, l.readFailed(seg, pos, err)
+		}
+		first := e.BaseOffset
+		if first < 0 { // only the records tell it
+			first = e.Last
+		}
+		if err == nil && first <= offset {
+			return true, Need{}, nil
+		}
+	}
+	l.published.doubts.Add(1)
+	return false, Need{}, nil
 }
 
 // indexFailed is readFailed for an index.
@@ -208,7 +253,7 @@ func (l *Log) Read(from int64, maxBytes int32, upTo int64, minOne bool, out *Spa
 		if limit <= pos {
 			return Need{}, nil
 		}
-		end, need, err := l.cut(seg, pos, limit, int64(maxBytes), minOne)
+		end, need, err := l.cut(seg, pos, limit, int64(first), int64(maxBytes), minOne)
 		if err != nil || need.File != nil || end == pos {
 			return need, err
 		}
@@ -231,8 +276,9 @@ func (l *Log) readable() error {
 	return nil
 }
 
-// cut finds where a piece of at most most bytes from pos on ends: at limit, else at an indexed batch, else by a walk.
-func (l *Log) cut(seg *Segment, pos, limit, most int64, minOne bool) (int64, Need, error) {
+// cut finds where a piece of at most most bytes from pos on ends: at limit, else at an indexed batch, else by a walk. first is the size of the
+// batch at pos.
+func (l *Log) cut(seg *Segment, pos, limit, first, most int64, minOne bool) (int64, Need, error) {
 	if limit-pos <= most {
 		return limit, Need{}, nil
 	}
@@ -241,12 +287,15 @@ func (l *Log) cut(seg *Segment, pos, limit, most int64, minOne bool) (int64, Nee
 		return 0, need, l.indexFailed(err)
 	}
 	if i >= 0 {
-		_, at, need, err := seg.offsets.offsetAt(l.disk, i)
+		relative, at, need, err := seg.offsets.offsetAt(l.disk, i)
 		if err != nil || need.File != nil {
 			return 0, need, l.indexFailed(err)
 		}
-		if at > pos && at <= limit {
-			return at, Need{}, nil
+		if at >= pos+first && at <= limit {
+			ok, need, err := l.believes(seg, at, seg.base+int64(relative))
+			if ok || err != nil || need.File != nil {
+				return at, need, err
+			}
 		}
 	}
 	end := pos

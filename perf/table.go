@@ -121,6 +121,7 @@ const (
 	LogSize
 	LogDurableEnd
 	LogSegments
+	LogIndexDoubts
 	LogDirOffline
 	LogDirFree
 	LogDirRecovering
@@ -235,6 +236,7 @@ func Reads() []Row {
 		LogSize:           {Name: "broker_log_size_bytes", Kind: Read, Labels: tp, JMX: "kafka.log:type=Log,name=Size", Help: "Bytes of the log's segments."},
 		LogDurableEnd:     {Name: "broker_log_durable_offset", Kind: Read, Labels: tp, Help: "Everything below this offset has been synced to the disk."},
 		LogSegments:       {Name: "broker_log_segments_count", Kind: Read, Labels: tp, JMX: "kafka.log:type=Log,name=NumLogSegments", Help: "Segments of the log."},
+		LogIndexDoubts:    {Name: "broker_log_index_doubts_count", Kind: Read, Labels: tp, Help: "Lookups that met an offset index entry that points at no batch of its offset, and searched the segment instead: repair with pelton log index."},
 		LogDirOffline:     {Name: "broker_logdir_offline_count", Kind: Read, Labels: []string{"dir", "cause"}, JMX: "kafka.log:type=LogManager,name=OfflineLogDirectoryCount", Help: "1 when the log directory is offline, and why it is."},
 		LogDirRecovering:  {Name: "broker_logdir_recovering_count", Kind: Read, Labels: []string{"dir"}, JMX: "kafka.log:type=LogManager,name=remainingLogsToRecover", Help: "Logs that have not been opened yet since the directory's unclean stop."},
 		LogDirScanned:     {Name: "broker_logdir_recovered_bytes", Kind: Read, Labels: []string{"dir"}, Help: "Bytes that the recovery after the directory's unclean stop has read."},

@@ -7,7 +7,7 @@ type LogView struct {
 	Topic                                 string
 	Partition                             int32
 	Start, End, DurableEnd, HighWatermark int64
-	Bytes, Segments                       int64
+	Bytes, Segments, IndexDoubts          int64
 }
 
 // EachLog shows every log that is open here, in the order of names; from any goroutine. The view is reused by the next call of fn.
@@ -25,7 +25,7 @@ func (b *Broker) EachLog(fn func(v *LogView)) {
 			}
 			l := h.Log
 			v = LogView{Topic: name, Partition: h.Partition, Start: l.Start(), End: l.End(), DurableEnd: l.DurableEnd(),
-				HighWatermark: l.HighWatermark(), Bytes: l.SizeBytes(), Segments: l.Segments()}
+				HighWatermark: l.HighWatermark(), Bytes: l.SizeBytes(), Segments: l.Segments(), IndexDoubts: l.IndexDoubts()}
 			fn(&v)
 		}
 	}

@@ -116,6 +116,7 @@ func (b *Broker) exportLogs() {
 	each(perf.LogSize, func(l *api.LogView) int64 { return l.Bytes })
 	each(perf.LogDurableEnd, func(l *api.LogView) int64 { return l.DurableEnd })
 	each(perf.LogSegments, func(l *api.LogView) int64 { return l.Segments })
+	each(perf.LogIndexDoubts, func(l *api.LogView) int64 { return l.IndexDoubts })
 }
 
 // exportCluster tells what the image says.
