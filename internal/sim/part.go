@@ -120,17 +120,17 @@ func (w *World) send(p *Part, c *client, raw []byte, origin logstore.Origin, wan
 	return s
 }
 
-// expect is the model's judgement of a batch that client c sends while nothing of it is under way.
-func (p *Part) expect(c *client, first, last int32) verdict {
+// expect is the model's judgement of a batch that client c sends while nothing of it is under way. A retry has the epoch it was made in.
+func (p *Part) expect(c *client, epoch int16, first, last int32) verdict {
 	st := p.model.prod[c.pid]
 	switch {
 	case st == nil:
 		return written
-	case c.epoch < st.epoch:
+	case epoch < st.epoch:
 		return fenced
-	case c.epoch > st.epoch && first != 0:
+	case epoch > st.epoch && first != 0:
 		return outOfOrder
-	case c.epoch > st.epoch, first == st.lastSeq+1:
+	case epoch > st.epoch, first == st.lastSeq+1:
 		return written
 	}
 	for i := len(st.batches) - 1; i >= 0 && i >= len(st.batches)-5; i-- {

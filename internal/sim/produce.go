@@ -39,7 +39,7 @@ func (w *World) next(p *Part, c *client) {
 	n := w.rand.Between(1, 5)
 	want := anything
 	if len(c.flight) == 0 {
-		want = p.expect(c, c.next, c.next+int32(n)-1)
+		want = p.expect(c, c.epoch, c.next, c.next+int32(n)-1)
 	}
 	raw := w.build(p, c, n)
 	c.next += int32(n)
@@ -55,7 +55,7 @@ func (w *World) retry(p *Part, c *client) {
 		w.send(p, c, s.raw, logstore.FromCoordinator, anything)
 		return
 	}
-	w.send(p, c, s.raw, logstore.FromClient, p.expect(c, k.Seq, k.Seq+int32(k.Last-k.Base)))
+	w.send(p, c, s.raw, logstore.FromClient, p.expect(c, k.PEpoch, k.Seq, k.Seq+int32(k.Last-k.Base)))
 }
 
 // marker ends a transaction.
@@ -102,7 +102,7 @@ func (w *World) provoke(p *Part, c *client) {
 		return
 	}
 	raw := w.build(p, c, 2)
-	want := p.expect(c, c.next, c.next+1)
+	want := p.expect(c, c.epoch, c.next, c.next+1)
 	s := w.send(p, c, raw, logstore.FromClient, want)
 	c.epoch, c.next = was.epoch, was.next
 	s.bad = true
@@ -115,6 +115,6 @@ func (w *World) repeat(p *Part, c *client, st *producerState) {
 	c.next = old.Seq
 	raw := w.build(p, c, int(old.Last-old.Base)+1)
 	c.next = next
-	s := w.send(p, c, raw, logstore.FromClient, p.expect(c, old.Seq, old.Seq+int32(old.Last-old.Base)))
+	s := w.send(p, c, raw, logstore.FromClient, p.expect(c, c.epoch, old.Seq, old.Seq+int32(old.Last-old.Base)))
 	s.bad = true
 }
