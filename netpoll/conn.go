@@ -43,6 +43,8 @@ type Conn struct {
 	out  Chain
 	part part
 	left left
+	// luggage is what was read and not handed over, while the connection is between two loops.
+	luggage []byte
 
 	state      connState
 	want       Event // what the poller was asked for

@@ -57,6 +57,7 @@ type watch struct {
 // Stats counts what a loop did.
 type Stats struct {
 	Accepted, Dialed, Closed uint64 // connections
+	MovedIn, MovedOut        uint64 // connections that came from another loop, and went to one
 	Frames                   uint64
 	Reads, Sends, Sendfiles  uint64 // system calls
 	Mods                     uint64 // changes of interest
@@ -247,13 +248,18 @@ func (n *Net) put(c *Conn) {
 }
 
 func (n *Net) forget(c *Conn) {
+	n.unlist(c)
+	n.Stats.Closed++
+}
+
+// unlist takes a connection out of the loop's tables.
+func (n *Net) unlist(c *Conn) {
 	n.byFD[c.fd] = nil
 	last := len(n.conns) - 1
 	n.conns[c.at] = n.conns[last]
 	n.conns[c.at].at = c.at
 	n.conns[last] = nil
 	n.conns = n.conns[:last]
-	n.Stats.Closed++
 }
 
 // reap ends the connections that were closed. Descriptors are closed only here, when no event of the batch is left that could

@@ -58,6 +58,7 @@ const (
 	ConnectionsOpened
 	ConnectionsClosed
 	ConnectionsActive
+	ConnectionsMoved
 	ConnectionsPaused
 	ConnectionsRefused
 	BytesIn
@@ -125,8 +126,8 @@ const (
 	LogDirOffline
 	LogDirFree
 	LogDirRecovering
-	LogDirScanned
 	LogDirUnread
+	LogDirScanned
 	Partitions
 	LeaderPartitions
 	UnderReplicated
@@ -169,6 +170,7 @@ func Counters() []Row {
 		ConnectionsOpened:  {Name: "broker_network_connections_opened_total", Kind: Counter, JMX: "kafka.server:type=socket-server-metrics,name=connection-creation-total", Help: "Connections accepted."},
 		ConnectionsClosed:  {Name: "broker_network_connections_closed_total", Kind: Counter, Dim: DimClose, JMX: "kafka.server:type=socket-server-metrics,name=connection-close-total", Help: "Connections closed, by cause."},
 		ConnectionsActive:  {Name: "broker_network_connections_active_count", Kind: Gauge, JMX: "kafka.server:type=socket-server-metrics,name=connection-count", Help: "Connections open now."},
+		ConnectionsMoved:   {Name: "broker_network_connections_moved_total", Kind: Counter, Help: "Connections that moved to the shard that their requests go to."},
 		ConnectionsPaused:  {Name: "broker_network_connections_paused_count", Kind: Gauge, Help: "Connections whose reading is stopped now."},
 		ConnectionsRefused: {Name: "broker_network_connections_refused_total", Kind: Counter, Help: "Connections refused by a connection limit."},
 		BytesIn:            {Name: "broker_network_received_bytes_total", Kind: Counter, Help: "Bytes read from sockets."},
@@ -239,9 +241,9 @@ func Reads() []Row {
 		LogIndexDoubts:    {Name: "broker_log_index_doubts_count", Kind: Read, Labels: tp, Help: "Lookups that met an offset index entry that points at no batch of its offset, and searched the segment instead: repair with pelton log index."},
 		LogDirOffline:     {Name: "broker_logdir_offline_count", Kind: Read, Labels: []string{"dir", "cause"}, JMX: "kafka.log:type=LogManager,name=OfflineLogDirectoryCount", Help: "1 when the log directory is offline, and why it is."},
 		LogDirRecovering:  {Name: "broker_logdir_recovering_count", Kind: Read, Labels: []string{"dir"}, JMX: "kafka.log:type=LogManager,name=remainingLogsToRecover", Help: "Logs that have not been opened yet since the directory's unclean stop."},
+		LogDirUnread:      {Name: "broker_logdir_recovering_segments_count", Kind: Read, Labels: []string{"dir"}, JMX: "kafka.log:type=LogManager,name=remainingSegmentsToRecover", Help: "Segments that those logs have yet to read."},
 		LogDirScanned:     {Name: "broker_logdir_recovered_bytes", Kind: Read, Labels: []string{"dir"}, Help: "Bytes that the recovery after the directory's unclean stop has read."},
 		LogDirFree:        {Name: "broker_logdir_free_bytes", Kind: Read, Labels: []string{"dir"}, Help: "Free bytes of the log directory's file system."},
-		LogDirUnread:      {Name: "broker_logdir_recovering_segments_count", Kind: Read, Labels: []string{"dir"}, JMX: "kafka.log:type=LogManager,name=remainingSegmentsToRecover", Help: "Segments that those logs have yet to read."},
 		Partitions:        {Name: "broker_replica_partitions_count", Kind: Read, JMX: rm + "PartitionCount", Help: "Partitions hosted here."},
 		LeaderPartitions:  {Name: "broker_replica_leaders_count", Kind: Read, JMX: rm + "LeaderCount", Help: "Partitions led from here."},
 		UnderReplicated:   {Name: "broker_replica_under_replicated_count", Kind: Read, JMX: rm + "UnderReplicatedPartitions", Help: "Led partitions with replicas out of sync."},

@@ -156,6 +156,8 @@ func (s *Shard) setUp(cpu int) (err error) {
 			return fmt.Errorf("shard %d: %w", s.ID, err)
 		}
 	}
+	s.load.atNs = s.now
+	s.load.seats.Store(seatsOf(0))
 	s.sweep.Fire = (*Shard).sweepNet
 	s.Arm(&s.sweep, sweepIdleNs)
 	return nil
@@ -197,6 +199,7 @@ func (s *Shard) shut() {
 	if s.Net != nil {
 		s.Net.Close()
 	}
+	s.dropMoves()
 	if s.Arena != nil && s.Arena.InUse() == 0 {
 		// Otherwise the host still holds buffers: their memory stays, which is harmless at the end of a process.
 		s.Arena.Close()

@@ -41,6 +41,7 @@ type Shard struct {
 	open     atomic.Int64 // connections at the end of the last turn that changed their number
 	adopted  int64        // of coming, taken in this turn
 	slow     slowTurn
+	load     load
 	count    counters
 	halt     halt
 	again    bool // the turn ended with completions that OnTurn has not seen
@@ -76,6 +77,7 @@ func (s *Shard) turn() error {
 	s.countConns()
 	s.count.turns++
 	s.slow.end(s)
+	s.load.beat(s.now, s.Net.Conns(), s.Net.Stats.Frames)
 	return nil
 }
 

@@ -47,6 +47,7 @@ func (w *slowTurn) end(s *Shard) {
 		return
 	}
 	took := s.clock.Mono() - w.start
+	s.load.busyNs += took
 	if o.OnTurnTime != nil {
 		o.OnTurnTime(s.ID, took)
 	}

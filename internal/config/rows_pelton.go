@@ -12,7 +12,7 @@ func peltonRows() []Row {
 		{Name: "pelton.uring.entries", Kind: Int, Default: "1024", Valid: between(8, 32768), Doc: "Entries of each shard's ring."},
 		{Name: "pelton.uring.sqpoll", Kind: Bool, Default: "false", Doc: "Whether a kernel thread polls the ring. It takes a core of its own."},
 		{Name: "pelton.pin", Kind: Bool, Default: "true", Doc: "Whether each shard's thread is bound to its core."},
-		{Name: "pelton.connection.migration", Kind: Bool, Default: "false", Effect: Inert, Doc: "Whether a connection moves to the shard that its requests go to."},
+		{Name: "pelton.connection.migration", Kind: Bool, Default: "false", Doc: "Whether a connection moves to the shard that its requests go to, when all of them go to one."},
 		{Name: "pelton.request.memory.bytes", Kind: Long, Default: "268435456", Valid: atLeast(1 << 20), Doc: "Memory for requests in flight, all shards together. At the limit the broker stops reading."},
 		{Name: "pelton.decompressed.max.bytes", Kind: Long, Default: "134217728", Valid: atLeast(1 << 16), Doc: "Largest size that one batch may unpack to."},
 		{Name: "pelton.validation.workers", Kind: Int, Default: "0", Valid: between(0, 1024), Doc: "Workers that check compressed batches off the shards. 0: as many as shards."},

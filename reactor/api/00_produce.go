@@ -268,6 +268,9 @@ func showsLogStart(err error, version int16) bool {
 func (p *produce) dispatch() {
 	l := p.local
 	p.phases.mark(l.shard, perf.PhaseParse)
+	if l.migrates {
+		p.sess.went(p.owner())
+	}
 	for i := range p.parts {
 		part := &p.parts[i]
 		if part.res.Err != 0 || len(part.info.Batches) == 0 { // a set without a whole message is taken, and there is nothing to write
@@ -290,6 +293,23 @@ func (p *produce) dispatch() {
 		p.usedNs = p.sess.clocked() - p.begunNs
 	}
 	p.oneLess()
+}
+
+// owner is the shard that all partitions of the request belong to, for Session.went.
+func (p *produce) owner() int {
+	to := reactor.Nowhere
+	for i := range p.parts {
+		if part := &p.parts[i]; part.res.Err == 0 {
+			switch id := part.host.shard.ID; to {
+			case reactor.Nowhere:
+				to = id
+			case id:
+			default:
+				return reactor.Several
+			}
+		}
+	}
+	return to
 }
 
 // Deliver implements reactor.Message: on the owner's shard on the way out, on the connection's on the way back.

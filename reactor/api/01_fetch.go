@@ -158,6 +158,9 @@ func (f *fetch) begin() {
 			owners++
 		}
 	}
+	if f.local.migrates {
+		f.sess.went(f.owner(owners))
+	}
 	f.away = owners + 1 // one for this function
 	followed := !f.phases.on
 	for _, a := range f.asks {
@@ -176,6 +179,21 @@ func (f *fetch) begin() {
 		f.usedNs = f.sess.clocked() - f.begunNs
 	}
 	f.oneHome()
+}
+
+// owner is the shard that all partitions of the request belong to, for Session.went.
+func (f *fetch) owner(owners int) int {
+	switch owners {
+	case 0:
+		return reactor.Nowhere
+	case 1:
+		for _, a := range f.asks {
+			if a != nil && len(a.parts) > 0 {
+				return a.owner.ID
+			}
+		}
+	}
+	return reactor.Several
 }
 
 // failed tells whether a partition has an error that is told at once. One that the cluster does not know is told when the others

@@ -141,7 +141,7 @@ func (b *Broker) Cluster() *run.Controller { return b.cluster }
 func (b *Broker) OnStart(s *reactor.Shard) error {
 	l := &Local{broker: b, shard: s, set: b.perf.Shard(s.ID), hosts: map[*logstore.Log]*Hosted{}, decoded: reactor.NewBudget(b.Options().DecodedBytes)}
 	l.fetchSessions.byID = map[int32]*fetchSession{}
-	l.backend = backendOf(s.Disk)
+	l.backend, l.migrates = backendOf(s.Disk), b.Options().Migrate && len(b.server.Shards()) > 1
 	l.submits = l.follow
 	s.State = l
 	l.armRetention()
@@ -199,6 +199,7 @@ func (b *Broker) OnTurn(s *reactor.Shard) {
 	l.turnLogs()
 	l.finishWoken()
 	l.relaxPaused()
+	l.part()
 }
 
 // onFrame takes one request in its turn.

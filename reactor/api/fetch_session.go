@@ -43,6 +43,7 @@ type fetchSession struct {
 	root   fetchEntry
 	usedNs int64
 	byID   bool
+	user   uint64 // the connection that used it last
 }
 
 // fetchSessions are those that a shard keeps.
@@ -126,7 +127,9 @@ func (f *fetch) resolve(route *Route) {
 			f.local.dropSession(r.SessionID)
 		}
 		if r.SessionEpoch == initialEpoch && f.version >= 7 {
-			f.session = f.local.newFetchSession(f.version >= 13)
+			if f.session = f.local.newFetchSession(f.version >= 13); f.session != nil {
+				f.session.user = f.sess.conn.ID
+			}
 		}
 		f.resolveListed(route)
 		return
@@ -150,7 +153,7 @@ func (f *fetch) resolve(route *Route) {
 		return
 	}
 	s.epoch = nextEpoch(s.epoch)
-	s.usedNs = f.local.shard.Now()
+	s.usedNs, s.user = f.local.shard.Now(), f.sess.conn.ID
 	f.session, f.sid, f.full = s, s.id, false
 	for e := s.root.next; e != &s.root; e = e.next {
 		f.add(route, e.key.name, e.key.id, e.key.index, e)

@@ -17,6 +17,9 @@ type Local struct {
 	touchedLogs []*Hosted
 	// paused are sessions that are not read now and are looked at again each turn.
 	paused []*Session
+	// migrates: connections may move; parting are sessions that may be ready to.
+	migrates bool
+	parting  []*Session
 	// decoded bounds what large requests of the slow path cost once decoded; starved are the sessions that wait for room in it.
 	decoded *reactor.Budget
 	starved []*Session

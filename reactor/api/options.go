@@ -24,6 +24,9 @@ type Options struct {
 	// MoveThreads is how many logs move to other directories at the same time.
 	MoveThreads int
 
+	// Migrate: a connection moves to the shard that its requests go to.
+	Migrate bool
+
 	AutoCreateTopics         bool
 	DefaultPartitions        int32
 	DefaultReplicationFactor int32

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/pelton-broker/pelton/netpoll"
+	"github.com/pelton-broker/pelton/reactor"
 )
 
 // maxInFlight bounds the requests of one connection that are being worked on; more stay in the socket.
@@ -54,6 +55,8 @@ type Session struct {
 	// clientSoftware is what ApiVersions v3 told; for metrics and the log only.
 	clientSoftware string
 	usage          usage
+	lean           reactor.Lean
+	leaving        leaving
 }
 
 // enter gives a request its place.
@@ -93,6 +96,9 @@ func (s *Session) settle(sl *slot) {
 	if s.paused {
 		s.local.revisit(s)
 	}
+	if s.leaving.to != nil && s.inFlight == 0 {
+		s.mayGo()
+	}
 }
 
 // throttle stops reading from a connection that has too much under way; one whose answers pile up is netpoll's to stop.
@@ -121,6 +127,9 @@ func (s *Session) crowd() {
 func (s *Session) relax() bool {
 	if s.closed || !s.paused {
 		return true
+	}
+	if s.leaving.draining {
+		return false
 	}
 	most := maxInFlight - 1
 	if s.full {

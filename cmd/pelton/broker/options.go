@@ -43,6 +43,7 @@ func derive(id int32, codecs *batch.Codecs, shards int) func(*config.Broker) api
 			BrokerID: id, Listener: c.Listeners()[0].Name,
 			HandlerThreads: handlerThreads, CheckThreads: checks, WorkThreads: workThreads, CleanerThreads: c.Int("log.cleaner.threads"),
 			MoveThreads:              moveThreads(c),
+			Migrate:                  c.Bool("pelton.connection.migration"),
 			RecoveryThreads:          c.Int("num.recovery.threads.per.data.dir"),
 			RecoveryWaitMs:           c.Long("pelton.log.recovery.wait.ms"),
 			AutoCreateTopics:         c.Bool("auto.create.topics.enable"),
