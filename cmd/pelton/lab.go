@@ -26,6 +26,7 @@ func labCommand(std streams) *cobra.Command {
 		Example: "  pelton lab run examples/lab/disk-backend.yaml --html report.html   # the file says what is varied",
 	}
 	var f labFlags
+	var settingsDir string
 	var settingsJSON, restoreJSON bool
 	run := &cobra.Command{
 		Use:     "run FILE",
@@ -42,10 +43,11 @@ func labCommand(std streams) *cobra.Command {
 	run.Flags().DurationVar(&f.duration, "duration", 0, "of each run, instead of the file's; without a warm-up then")
 	settings := &cobra.Command{
 		Use:   "settings",
-		Short: "List the names that a knob of kind setting may have, and what each turns",
+		Short: "List the names that a knob of kind setting may have, what each turns, and how it stands here or why it cannot be turned",
 		Args:  cobra.NoArgs,
-		RunE:  func(*cobra.Command, []string) error { return printSettings(std, settingsJSON) },
+		RunE:  func(*cobra.Command, []string) error { return printSettings(std, settingsDir, settingsJSON) },
 	}
+	settings.Flags().StringVar(&settingsDir, "dir", os.TempDir(), "directory whose disk and mount are meant")
 	settings.Flags().BoolVar(&settingsJSON, "json", false, "print JSON")
 	restore := &cobra.Command{
 		Use:   "restore",
@@ -71,31 +73,33 @@ type settingView struct {
 	Name    string `json:"name"`
 	Key     string `json:"key,omitempty"`
 	Paths   string `json:"paths,omitempty"`
+	Here    string `json:"here,omitempty"`
 	Refusal string `json:"refusal,omitempty"`
 	Help    string `json:"help"`
 }
 
-func printSettings(std streams, asJSON bool) error {
-	t := newTable("SETTING", "TURNS", "VALUES")
-	all := lab.Settings()
-	if asJSON {
-		views := []settingView{}
-		for _, name := range slices.Sorted(maps.Keys(all)) {
-			s := all[name]
-			views = append(views, settingView{name, s.Key, s.Paths, s.Refusal, s.Help})
-		}
-		return printJSON(std.out, views)
-	}
+// printSettings lists all names with what stands here, so that nobody must run an experiment to learn what this machine refuses.
+func printSettings(std streams, dir string, asJSON bool) error {
+	views := []settingView{}
+	all, at := lab.Settings(), lab.PlaceOf(dir)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		s := all[name]
-		switch {
-		case s.Refusal != "":
-			t.add(name, "refused", s.Refusal)
-		case s.Key != "":
-			t.add(name, s.Key, s.Help)
-		default:
-			t.add(name, s.Paths, s.Help)
+		v := settingView{Name: name, Key: s.Key, Paths: s.Paths, Refusal: s.Refusal, Help: s.Help}
+		if s.Paths != "" {
+			v.Here = lab.Here(name, lab.Machine{}, at)
 		}
+		views = append(views, v)
+	}
+	if asJSON {
+		return printJSON(std.out, views)
+	}
+	t := newTable("SETTING", "TURNS", "HERE", "VALUES")
+	for _, v := range views {
+		if v.Refusal != "" {
+			t.add(v.Name, "refused", "", v.Refusal)
+			continue
+		}
+		t.add(v.Name, v.Key+v.Paths, v.Here, v.Help)
 	}
 	return t.print(std.out)
 }

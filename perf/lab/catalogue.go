@@ -11,6 +11,7 @@ import (
 type Setting struct {
 	Key     string // of the broker's configuration; or
 	Paths   string // pattern of files; or
+	Some    bool   // of those files: as many as can be turned will do
 	Refusal string // why it cannot be turned
 	Help    string
 }
@@ -19,33 +20,44 @@ type Setting struct {
 // mount point.
 func Settings() map[string]Setting {
 	return map[string]Setting{
-		"shards":           {Key: "num.shards", Help: "shards of the broker"},
-		"pinning":          {Key: "pelton.pin", Help: "each shard on its core"},
-		"disk-backend":     {Key: "pelton.disk.backend", Help: "auto, uring, portable"},
-		"sqpoll":           {Key: "pelton.uring.sqpoll", Help: "a kernel thread polls the ring"},
-		"ring-entries":     {Key: "pelton.uring.entries", Help: "entries of a ring"},
-		"disk-workers":     {Key: "pelton.disk.workers", Help: "threads of the portable backend"},
-		"durability":       {Key: "log.flush.interval.messages", Help: "1: fdatasync before each answer"},
-		"rcvlowat":         {Key: "pelton.net.rcvlowat.bytes", Help: "SO_RCVLOWAT for the rest of large frames"},
-		"busy-poll":        {Key: "pelton.net.busy.poll.us", Help: "SO_BUSY_POLL"},
-		"congestion":       {Key: "pelton.net.congestion", Help: "TCP congestion control"},
-		"send-buffer":      {Key: "socket.send.buffer.bytes", Help: "SO_SNDBUF"},
-		"receive-buffer":   {Key: "socket.receive.buffer.bytes", Help: "SO_RCVBUF"},
-		"thp":              {Paths: "/sys/kernel/mm/transparent_hugepage/enabled", Help: "always, madvise, never"},
-		"thp-defrag":       {Paths: "/sys/kernel/mm/transparent_hugepage/defrag", Help: "always, defer, madvise, never"},
-		"governor":         {Paths: "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor", Help: "performance, powersave, schedutil"},
-		"irq-mask":         {Paths: "/proc/irq/[0-9]*/smp_affinity", Help: "cores that take interrupts, as a hexadecimal mask"},
-		"rps-mask":         {Paths: "/sys/class/net/*/queues/rx-*/rps_cpus", Help: "cores that take received packets, as a hexadecimal mask"},
-		"readahead":        {Paths: "/sys/block/DEVICE/queue/read_ahead_kb", Help: "KiB that the kernel reads ahead"},
-		"scheduler":        {Paths: "/sys/block/DEVICE/queue/scheduler", Help: "none, mq-deadline, bfq, kyber"},
-		"noatime":          {Paths: "mount:MOUNT", Help: "noatime, relatime, strictatime"},
-		"defer-taskrun":    {Refusal: "the broker has no key for it: it is used wherever the kernel grants it, and the ready line says so; compare disk-backend uring with portable"},
-		"fixed-buffers":    {Refusal: "the broker writes from the buffers that requests were read into, which are not registered with the ring"},
-		"io-wq":            {Refusal: "the broker has no key for the limits of the kernel's ring workers"},
-		"send-path":        {Refusal: "records leave by sendfile; copies are made for TLS and old formats only, and MSG_ZEROCOPY and SEND_ZC are not used"},
-		"nodelay":          {Refusal: "TCP_NODELAY is always on; an answer is written whole, so there is nothing to cork"},
-		"quickack":         {Refusal: "the broker leaves TCP_QUICKACK to the kernel"},
-		"broker-readahead": {Refusal: "the broker's read-ahead follows the fetch's size; readahead turns the kernel's"},
+		"shards":                 {Key: "num.shards", Help: "shards of the broker"},
+		"pinning":                {Key: "pelton.pin", Help: "each shard on its core"},
+		"disk-backend":           {Key: "pelton.disk.backend", Help: "auto, uring, portable"},
+		"sqpoll":                 {Key: "pelton.uring.sqpoll", Help: "a kernel thread polls the ring"},
+		"ring-entries":           {Key: "pelton.uring.entries", Help: "entries of a ring"},
+		"disk-workers":           {Key: "pelton.disk.workers", Help: "threads of the portable backend"},
+		"durability":             {Key: "log.flush.interval.messages", Help: "1: fdatasync before each answer"},
+		"rcvlowat":               {Key: "pelton.net.rcvlowat.bytes", Help: "SO_RCVLOWAT for the rest of large frames"},
+		"busy-poll":              {Key: "pelton.net.busy.poll.us", Help: "SO_BUSY_POLL"},
+		"congestion":             {Key: "pelton.net.congestion", Help: "TCP congestion control"},
+		"send-buffer":            {Key: "socket.send.buffer.bytes", Help: "SO_SNDBUF"},
+		"receive-buffer":         {Key: "socket.receive.buffer.bytes", Help: "SO_RCVBUF"},
+		"swappiness":             {Paths: "/proc/sys/vm/swappiness", Help: "how readily the kernel swaps programs out to keep file pages, 0 to 200"},
+		"dirty-background-ratio": {Paths: "/proc/sys/vm/dirty_background_ratio", Help: "percent of memory that may be dirty before the kernel starts to write back"},
+		"dirty-ratio":            {Paths: "/proc/sys/vm/dirty_ratio", Help: "percent of memory that may be dirty before writers are stopped"},
+		"dirty-expire":           {Paths: "/proc/sys/vm/dirty_expire_centisecs", Help: "age at which a dirty page is written back, in hundredths of a second"},
+		"dirty-writeback":        {Paths: "/proc/sys/vm/dirty_writeback_centisecs", Help: "how often the kernel looks for old dirty pages, in hundredths of a second"},
+		"rmem-default":           {Paths: "/proc/sys/net/core/rmem_default", Help: "receive buffer of a socket, where TCP's own does not say"},
+		"rmem-max":               {Paths: "/proc/sys/net/core/rmem_max", Help: "largest SO_RCVBUF"},
+		"wmem-default":           {Paths: "/proc/sys/net/core/wmem_default", Help: "send buffer of a socket, where TCP's own does not say"},
+		"wmem-max":               {Paths: "/proc/sys/net/core/wmem_max", Help: "largest SO_SNDBUF"},
+		"tcp-rmem":               {Paths: "/proc/sys/net/ipv4/tcp_rmem", Help: "least, first and most of TCP's receive buffer, as one text"},
+		"tcp-wmem":               {Paths: "/proc/sys/net/ipv4/tcp_wmem", Help: "least, first and most of TCP's send buffer, as one text"},
+		"thp":                    {Paths: "/sys/kernel/mm/transparent_hugepage/enabled", Help: "always, madvise, never"},
+		"thp-defrag":             {Paths: "/sys/kernel/mm/transparent_hugepage/defrag", Help: "always, defer, madvise, never"},
+		"governor":               {Paths: "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor", Help: "performance, powersave, schedutil"},
+		"irq-mask":               {Paths: "/proc/irq/[0-9]*/smp_affinity", Some: true, Help: "cores that take interrupts, as a hexadecimal mask"},
+		"rps-mask":               {Paths: "/sys/class/net/*/queues/rx-*/rps_cpus", Some: true, Help: "cores that take received packets, as a hexadecimal mask"},
+		"readahead":              {Paths: "/sys/block/DEVICE/queue/read_ahead_kb", Help: "KiB that the kernel reads ahead"},
+		"scheduler":              {Paths: "/sys/block/DEVICE/queue/scheduler", Help: "none, mq-deadline, bfq, kyber"},
+		"noatime":                {Paths: "mount:MOUNT", Help: "noatime, relatime, strictatime"},
+		"defer-taskrun":          {Refusal: "the broker has no key for it: it is used wherever the kernel grants it, and the ready line says so; compare disk-backend uring with portable"},
+		"fixed-buffers":          {Refusal: "the broker writes from the buffers that requests were read into, which are not registered with the ring"},
+		"io-wq":                  {Refusal: "the broker has no key for the limits of the kernel's ring workers"},
+		"send-path":              {Refusal: "records leave by sendfile; copies are made for TLS and old formats only, and MSG_ZEROCOPY and SEND_ZC are not used"},
+		"nodelay":                {Refusal: "TCP_NODELAY is always on; an answer is written whole, so there is nothing to cork"},
+		"quickack":               {Refusal: "the broker leaves TCP_QUICKACK to the kernel"},
+		"broker-readahead":       {Refusal: "the broker's read-ahead follows the fetch's size; readahead turns the kernel's"},
 	}
 }
 
@@ -92,4 +104,26 @@ func (k Knob) brokerKey() string {
 	case KnobWorkload, KnobSysctl, KnobFile:
 	}
 	return ""
+}
+
+// someWillDo is true for a knob of several files of which not all need to take a value.
+func (k Knob) someWillDo() bool { return k.Kind == KnobSetting && Settings()[k.Name].Some }
+
+// Here is a setting on this machine: the values that stand, or the reason why it cannot be turned.
+func Here(name string, host Host, at Place) string {
+	files, err := Knob{Kind: KnobSetting, Name: name}.files(host, at)
+	if err != nil {
+		return refusal(name, err)
+	}
+	var values []string
+	for _, path := range files {
+		v, err := host.Read(path)
+		if err != nil {
+			v = err.Error()
+		}
+		if !slices.Contains(values, v) {
+			values = append(values, v)
+		}
+	}
+	return strings.Join(values, " and ")
 }

@@ -52,6 +52,7 @@ type Knob struct {
 	Name   string
 	Values []string
 	line   int
+	paths  []string // of the machine's knobs: the settings behind it that can be turned here
 }
 
 const (

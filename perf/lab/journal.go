@@ -70,6 +70,7 @@ type Journal struct {
 	path    string
 	host    Host
 	changes []change
+	began   bool // the file is there, and ours
 }
 
 // OpenJournal starts a journal at path; there must be none.
@@ -88,25 +89,67 @@ func (j *Journal) Set(path, value string) error {
 	if err != nil {
 		return fmt.Errorf("%w %s: %w", ErrRefused, path, err)
 	}
-	if old == value {
+	if sameSetting(path, old, value) {
 		return nil
 	}
-	if !slices.ContainsFunc(j.changes, func(c change) bool { return c.Path == path }) {
-		j.changes = append(j.changes, change{path, old})
-		if err := j.save(); err != nil {
-			return err
-		}
+	if err := j.remember(path, old); err != nil {
+		return err
 	}
 	if err := j.host.Write(path, value); err != nil {
 		return fmt.Errorf("%w %s to %q: %w", ErrRefused, path, value, err)
 	}
-	if now, err := j.host.Read(path); err != nil || now != value {
+	if now, err := j.host.Read(path); err != nil || !sameSetting(path, now, value) {
 		return fmt.Errorf("%w %s to %q: it reads %q afterwards", ErrRefused, path, value, now)
 	}
 	return nil
 }
 
-// save writes the journal and has it on the disk before it returns.
+// remember has a setting's old value safe, and that of its twin, which the change will put to nothing.
+func (j *Journal) remember(path, old string) error {
+	if j.changeOf(path).Path != "" {
+		return nil
+	}
+	if twin := twinOf(path); twin != "" && old == "0" && j.changeOf(twin).Path == "" {
+		was, err := j.host.Read(twin)
+		if err != nil {
+			return fmt.Errorf("%w %s: %w", ErrRefused, twin, err)
+		}
+		j.changes = append(j.changes, change{twin, was})
+	}
+	j.changes = append(j.changes, change{path, old})
+	return j.save()
+}
+
+// twinOf is the setting that says the same in another unit: the kernel knows one of the two, puts the other to 0 when one is
+// written, and takes no 0 for the one in bytes. So what stood at 0 comes back by writing its twin.
+func twinOf(path string) string {
+	dir, name := filepath.Split(path)
+	if dir != "/proc/sys/vm/" {
+		return ""
+	}
+	switch name {
+	case "dirty_bytes", "dirty_background_bytes", "overcommit_kbytes":
+		return dir + name[:strings.LastIndex(name, "_")] + "_ratio"
+	case "dirty_ratio", "dirty_background_ratio":
+		return dir + strings.TrimSuffix(name, "ratio") + "bytes"
+	case "overcommit_ratio":
+		return dir + "overcommit_kbytes"
+	}
+	return ""
+}
+
+// sameSetting is true for two ways to write one value: masks of processors come back with zeros in front and commas.
+func sameSetting(path, a, b string) bool {
+	switch filepath.Base(path) {
+	case "smp_affinity", "rps_cpus", "xps_cpus":
+		plain := func(s string) string { return strings.TrimLeft(strings.ToLower(strings.ReplaceAll(s, ",", "")), "0") }
+		return plain(a) == plain(b)
+	}
+	return strings.Join(strings.Fields(a), " ") == strings.Join(strings.Fields(b), " ")
+}
+
+// save writes the journal and has it on the disk before it returns. The first time there must be none: two runs at once would
+// each take the other's values for the old ones.
 func (j *Journal) save() error {
 	b, err := json.Marshal(j.changes)
 	if err != nil {
@@ -115,23 +158,34 @@ func (j *Journal) save() error {
 	if err := os.MkdirAll(filepath.Dir(j.path), 0o755); err != nil {
 		return err
 	}
-	f, err := os.Create(j.path + ".new")
+	f, err := os.CreateTemp(filepath.Dir(j.path), filepath.Base(j.path)+".new")
 	if err != nil {
 		return err
 	}
+	defer os.Remove(f.Name())
 	_, err = f.Write(b)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(j.path+".new", j.path)
+	if j.began {
+		return os.Rename(f.Name(), j.path)
+	}
+	if err = os.Link(f.Name(), j.path); errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%w (journal %s, of a run that is going on)", ErrUnrestored, j.path)
+	}
+	j.began = err == nil
+	return err
 }
 
 // Restore writes the old values back, newest first, and ends the journal. What cannot be restored stays in it.
 func (j *Journal) Restore() error {
+	if !j.began {
+		return nil // nothing was changed
+	}
 	var left []change
 	var errs error
 	for _, c := range slices.Backward(j.changes) {
-		if err := j.host.Write(c.Path, c.Old); err != nil {
+		if err := j.putBack(c); err != nil {
 			left = append([]change{c}, left...)
 			errs = errors.Join(errs, fmt.Errorf("restoring %s to %q: %w", c.Path, c.Old, err))
 		}
@@ -140,10 +194,61 @@ func (j *Journal) Restore() error {
 	if len(left) > 0 {
 		return errors.Join(errs, j.save())
 	}
+	j.began = false
 	if err := os.Remove(j.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
+}
+
+// Undo puts one setting back, with its twin, while the run goes on.
+func (j *Journal) Undo(path string) error {
+	for _, c := range slices.Backward(j.changes) {
+		if c.Path != path && c.Path != twinOf(path) {
+			continue
+		}
+		if err := j.putBack(c); err != nil {
+			return fmt.Errorf("restoring %s to %q: %w", c.Path, c.Old, err)
+		}
+	}
+	return nil
+}
+
+// changeOf is a setting's entry; an empty one when it has none.
+func (j *Journal) changeOf(path string) change {
+	for _, c := range j.changes {
+		if c.Path == path {
+			return c
+		}
+	}
+	return change{}
+}
+
+// stands is true when a setting has its old value, or was never changed.
+func (j *Journal) stands(c change) bool {
+	if c.Path == "" {
+		return true
+	}
+	now, err := j.host.Read(c.Path)
+	return err == nil && sameSetting(c.Path, now, c.Old)
+}
+
+// putBack writes an old value and looks whether it is there.
+func (j *Journal) putBack(c change) error {
+	if c.Old == "0" && strings.HasSuffix(c.Path, "bytes") && twinOf(c.Path) != "" {
+		return nil // its twin, which comes next, leaves it so
+	}
+	if j.stands(c) && j.stands(j.changeOf(twinOf(c.Path))) {
+		return nil // what could not be changed cannot be written now either
+	}
+	if err := j.host.Write(c.Path, c.Old); err != nil {
+		return err
+	}
+	now, err := j.host.Read(c.Path)
+	if err == nil && !sameSetting(c.Path, now, c.Old) {
+		err = fmt.Errorf("it reads %q afterwards", now)
+	}
+	return err
 }
 
 // RestoreFrom restores what a run that ended badly has left. It returns the paths; none without a journal.
@@ -155,7 +260,7 @@ func RestoreFrom(path string, host Host) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &Journal{path: path, host: host}
+	j := &Journal{path: path, host: host, began: true}
 	if err := json.Unmarshal(b, &j.changes); err != nil {
 		return nil, fmt.Errorf("journal %s: %w", path, err)
 	}

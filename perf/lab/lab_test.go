@@ -25,7 +25,8 @@ type host struct {
 	values  map[string]string
 	refuses map[string]string // path → value
 	ignores map[string]bool
-	broken  bool // no write succeeds any more
+	locked  map[string]bool // takes no write at all, not even of what it holds
+	broken  bool            // no write succeeds any more
 	writes  int
 }
 
@@ -40,12 +41,17 @@ func (h *host) Read(path string) (string, error) {
 func (h *host) Write(path, value string) error {
 	h.writes++
 	switch {
-	case h.broken:
+	case h.broken, h.locked[path]:
 		return fs.ErrPermission
 	case h.refuses[path] == value:
 		return fs.ErrInvalid
 	case h.ignores[path]:
 		return nil
+	case strings.HasSuffix(path, "_bytes") && value == "0":
+		return fs.ErrInvalid
+	}
+	if twin := twinOf(path); h.values[twin] != "" {
+		h.values[twin] = "0" // as the kernel does
 	}
 	h.values[path] = value
 	return nil
@@ -62,7 +68,7 @@ func (h *host) Find(pattern string) ([]string, error) {
 }
 
 func newHost() *host {
-	return &host{values: map[string]string{"/proc/sys/vm/dirty_ratio": "20", "/sys/block/x/queue/scheduler": "none"}, refuses: map[string]string{}, ignores: map[string]bool{}}
+	return &host{values: map[string]string{"/proc/sys/vm/dirty_ratio": "20", "/sys/block/x/queue/scheduler": "none"}, refuses: map[string]string{}, ignores: map[string]bool{}, locked: map[string]bool{}}
 }
 
 const twoKnobs = `
@@ -162,6 +168,7 @@ func TestRunLeavesOutWhatTheMachineRefuses(t *testing.T) {
 	for name, spoil := range map[string]func(*host){
 		"absent":  func(h *host) { delete(h.values, "/proc/sys/vm/dirty_ratio") },
 		"invalid": func(h *host) { h.refuses["/proc/sys/vm/dirty_ratio"] = "40" },
+		"locked":  func(h *host) { h.locked["/proc/sys/vm/dirty_ratio"] = true },
 		"ignored": func(h *host) { h.ignores["/proc/sys/vm/dirty_ratio"] = true },
 	} {
 		h := newHost()
@@ -223,6 +230,88 @@ func TestJournalIsSafeBeforeTheChange(t *testing.T) {
 	}
 	if err := j.Set("/proc/sys/vm/dirty_ratio", "40"); err == nil || h.writes != 0 {
 		t.Fatalf("%d writes without a journal, %v", h.writes, err)
+	}
+}
+
+// Of two settings that say the same in two units the kernel knows one: what was 0 before does not come back by writing 0.
+func TestJournalBringsBackTheTwinOfASetting(t *testing.T) {
+	const ratio, bytes = "/proc/sys/vm/dirty_ratio", "/proc/sys/vm/dirty_bytes"
+	for _, was := range [][2]string{{"20", "0"}, {"0", "100000000"}, {"0", "0"}} {
+		for _, first := range [][2]string{{bytes, "50000000"}, {ratio, "40"}} {
+			h := newHost()
+			h.values[ratio], h.values[bytes] = was[0], was[1]
+			j, err := OpenJournal(filepath.Join(t.TempDir(), "j"), h)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := j.Set(first[0], first[1]); err != nil {
+				t.Fatal(err)
+			}
+			other := map[string][2]string{bytes: {ratio, "30"}, ratio: {bytes, "60000000"}}[first[0]]
+			if err := j.Set(other[0], other[1]); err != nil {
+				t.Fatal(err)
+			}
+			if err := j.Restore(); err != nil || h.values[ratio] != was[0] || h.values[bytes] != was[1] {
+				t.Errorf("%v, %s first: %v, %v afterwards", was, first[0], err, h.values)
+			}
+		}
+	}
+}
+
+// Two runs at once would each take the other's values for the old ones.
+func TestJournalIsOneRunsAlone(t *testing.T) {
+	h, path := newHost(), filepath.Join(t.TempDir(), "j")
+	var runs [2]*Journal
+	for i := range runs { // both have started before one of them changes anything
+		var err error
+		if runs[i], err = OpenJournal(path, h); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := runs[0].Set("/proc/sys/vm/dirty_ratio", "30"); err != nil {
+		t.Fatal(err)
+	}
+	if err := runs[1].Set("/proc/sys/vm/dirty_ratio", "40"); !errors.Is(err, ErrUnrestored) || h.values["/proc/sys/vm/dirty_ratio"] != "30" {
+		t.Fatalf("%v, %v", err, h.values)
+	}
+	if err := errors.Join(runs[0].Restore(), runs[1].Restore()); err != nil || h.values["/proc/sys/vm/dirty_ratio"] != "20" {
+		t.Fatalf("%v, %v", err, h.values)
+	}
+}
+
+func TestRestoreThatDoesNotTakeIsToldAndKept(t *testing.T) {
+	h, path := newHost(), filepath.Join(t.TempDir(), "j")
+	j, err := OpenJournal(path, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Set("/proc/sys/vm/dirty_ratio", "30"); err != nil {
+		t.Fatal(err)
+	}
+	h.ignores["/proc/sys/vm/dirty_ratio"] = true
+	if err := j.Restore(); err == nil || !strings.Contains(err.Error(), `reads "30" afterwards`) {
+		t.Fatalf("%v", err)
+	}
+	delete(h.ignores, "/proc/sys/vm/dirty_ratio")
+	if paths, err := RestoreFrom(path, h); err != nil || len(paths) != 1 || h.values["/proc/sys/vm/dirty_ratio"] != "20" {
+		t.Fatalf("%v %v %v", paths, err, h.values)
+	}
+}
+
+func TestMasksAreEqualHoweverTheyAreWritten(t *testing.T) {
+	for _, c := range []struct {
+		path, a, b string
+		same       bool
+	}{
+		{"/proc/irq/24/smp_affinity", "3", "00000000,00000003", true},
+		{"/sys/class/net/eth0/queues/rx-0/rps_cpus", "0", "00", true},
+		{"/proc/irq/24/smp_affinity", "3", "00000000,00000001", false},
+		{"/proc/sys/net/ipv4/tcp_rmem", "4096 131072 6291456", "4096\t131072\t6291456", true},
+		{"/proc/sys/vm/swappiness", "1", "01", false},
+	} {
+		if sameSetting(c.path, c.a, c.b) != c.same {
+			t.Errorf("%s: %q and %q", c.path, c.a, c.b)
+		}
 	}
 }
 
@@ -288,6 +377,10 @@ func TestSettingsAreFoundOrRefusedWithTheReason(t *testing.T) {
 	h.values["/sys/block/sdx/queue/scheduler"], h.values["/sys/block/sdx/queue/read_ahead_kb"] = "none", "128"
 	h.values["/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"], h.values["/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor"] = "powersave", "powersave"
 	h.refuses["/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor"] = "performance"
+	for _, irq := range []string{"24", "25", "26"} {
+		h.values["/proc/irq/"+irq+"/smp_affinity"] = "3"
+	}
+	h.locked["/proc/irq/25/smp_affinity"] = true // the kernel manages it
 	e := parsed(t, `
 name: settings
 workload: {mode: produce, duration: 1s}
@@ -298,8 +391,10 @@ knobs:
     values: [powersave, performance]
   - setting: rps-mask
     values: [0, 3]
-  - setting: send-path
-    values: [sendfile, copy]
+  - setting: fixed-buffers
+    values: [on, off]
+  - setting: irq-mask
+    values: [3, 1]
   - setting: shards
     values: [1, 2]
 repetitions: 5
@@ -307,7 +402,10 @@ metrics: [cpu_s_per_gb]
 `)
 	seen := map[string]int{}
 	r := &Runner{Host: h, JournalPath: filepath.Join(t.TempDir(), "j"), At: Place{Device: "sdx", Mount: "/"}, Measure: func(_ context.Context, c Cell) (map[string]float64, error) {
-		seen[h.values["/sys/block/sdx/queue/scheduler"]+" "+c.Overrides["num.shards"]]++
+		seen[h.values["/sys/block/sdx/queue/scheduler"]+" "+c.Overrides["num.shards"]+" "+h.values["/proc/irq/24/smp_affinity"]]++
+		if h.values["/proc/irq/24/smp_affinity"] != h.values["/proc/irq/26/smp_affinity"] {
+			t.Error("the interrupts that can be turned are not turned together")
+		}
 		if h.values["/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"] != "powersave" {
 			t.Error("a refused knob has left a value behind")
 		}
@@ -318,12 +416,12 @@ metrics: [cpu_s_per_gb]
 		t.Fatal(err)
 	}
 	refused := strings.Join(out.Refused, "\n")
-	for _, want := range []string{"governor", "rps-mask: there is no /sys/class/net", "send-path", "sendfile"} {
+	for _, want := range []string{"governor", "rps-mask: there is no /sys/class/net", "fixed-buffers", "irq-mask, 1 of 3: /proc/irq/25"} {
 		if !strings.Contains(refused, want) {
 			t.Errorf("the refusals lack %q:\n%s", want, refused)
 		}
 	}
-	if len(seen) != 4 || h.values["/sys/block/sdx/queue/scheduler"] != "none" {
+	if len(seen) != 8 || h.values["/sys/block/sdx/queue/scheduler"] != "none" || h.values["/proc/irq/26/smp_affinity"] != "3" {
 		t.Errorf("cells %v, scheduler %s afterwards", seen, h.values["/sys/block/sdx/queue/scheduler"])
 	}
 	if _, err := Parse("x.yaml", []byte("name: x\nknobs:\n  - setting: turbo\n    values: [1, 2]\n")); !errors.Is(err, ErrExperiment) || !strings.Contains(err.Error(), "x.yaml:3") || !strings.Contains(err.Error(), "readahead") {

@@ -88,40 +88,69 @@ func (r *Runner) Run(ctx context.Context, e *Experiment) (out *Outcome, err erro
 	return out, out.judge(knobs, rng)
 }
 
-// turnable tries every value of the machine's knobs and keeps the knobs that take them all.
+// turnable tries every value of the machine's knobs and keeps the knobs that take them all. Of interrupts and queues those that
+// take all values stay: the kernel keeps some of them for itself.
 func (r *Runner) turnable(e *Experiment, journal *Journal, out *Outcome) ([]Knob, error) {
 	var knobs []Knob
 	for _, k := range e.Knobs {
-		refused := r.turn(k, journal, k.Values[len(k.Values)-1])
-		for _, v := range slices.Backward(k.Values[:len(k.Values)-1]) {
-			if refused == nil {
-				refused = r.turn(k, journal, v)
+		files, err := k.files(r.Host, r.At)
+		var reason error
+		for _, path := range files {
+			switch refused := try(journal, path, k.Values); {
+			case refused == nil:
+				k.paths = append(k.paths, path)
+			case !errors.Is(refused, ErrRefused):
+				return nil, refused
+			case reason == nil:
+				reason = refused
 			}
 		}
+		if n := len(k.paths); err == nil && reason != nil && (n == 0 || !k.someWillDo()) {
+			err = reason
+		}
 		switch {
-		case refused == nil:
+		case err == nil:
 			knobs = append(knobs, k)
-		case errors.Is(refused, ErrRefused):
-			out.Refused = append(out.Refused, fmt.Sprintf("%s: %s", k.Name, strings.TrimPrefix(refused.Error(), fmt.Sprintf("%v %s: ", ErrRefused, k.Name))))
-			if err := journal.Restore(); err != nil { // of several files some may have taken a value
-				return nil, err
+			if n := len(files) - len(k.paths); n > 0 {
+				out.Refused = append(out.Refused, fmt.Sprintf("%s, %d of %d: %s", k.Name, n, len(files), refusal(k.Name, reason)))
 			}
+		case errors.Is(err, ErrRefused):
+			for _, path := range k.paths { // the others took a value
+				if err := journal.Undo(path); err != nil {
+					return nil, err
+				}
+			}
+			out.Refused = append(out.Refused, fmt.Sprintf("%s: %s", k.Name, refusal(k.Name, err)))
 		default:
-			return nil, refused
+			return nil, err
 		}
 	}
 	return knobs, nil
 }
 
-// turn sets everything behind a knob of the machine to a value.
-func (r *Runner) turn(k Knob, journal *Journal, value string) error {
-	files, err := k.files(r.Host, r.At)
-	for _, path := range files {
-		if err == nil {
-			err = journal.Set(path, value)
+// refusal is the reason without what the reader knows already.
+func refusal(knob string, err error) string {
+	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), ErrRefused.Error()+" "), knob+": ")
+}
+
+// try sets one setting to each of the values, the first one last.
+func try(journal *Journal, path string, values []string) error {
+	for _, v := range slices.Backward(values) {
+		if err := journal.Set(path, v); err != nil {
+			return errors.Join(err, journal.Undo(path))
 		}
 	}
-	return err
+	return nil
+}
+
+// turn sets everything behind a knob of the machine to a value.
+func (k Knob) turn(journal *Journal, value string) error {
+	for _, path := range k.paths {
+		if err := journal.Set(path, value); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // cellsOf lists all combinations, and the baseline a second time.
@@ -160,7 +189,7 @@ func (r *Runner) one(ctx context.Context, e *Experiment, knobs []Knob, c Cell, r
 		return err
 	}
 	for i, k := range knobs {
-		if err := r.turn(k, journal, k.Values[c.At[i]]); err != nil {
+		if err := k.turn(journal, k.Values[c.At[i]]); err != nil {
 			return err
 		}
 	}
