@@ -83,7 +83,7 @@ func openGolden(t *testing.T, version, state string, settings ...string) *golden
 		key, value, _ := strings.Cut(s, "=")
 		keys[key] = value
 	}
-	g.node = &node{keys: keys}
+	g.node = &node{keys: coordinate(keys)}
 	if err := g.begin(); err != nil {
 		t.Fatal(err)
 	}

@@ -143,8 +143,11 @@ func TestAdoptionRefusesContradictions(t *testing.T) {
 	if err := other.end(); err != nil {
 		t.Fatal(err)
 	}
-	says(begin(map[string]string{"pelton.zookeeper.data.dir": other.keys["pelton.zookeeper.data.dir"]}), controller.ErrClusterIDMismatch,
-		data, other.keys["pelton.zookeeper.data.dir"], "EHhR2rfgSD6uRcQtFvfANQ")
+	where := "pelton.zookeeper.data.dir"
+	if kindOfCoordination() != "embedded" {
+		where = "zookeeper.connect"
+	}
+	says(begin(map[string]string{where: other.keys[where]}), controller.ErrClusterIDMismatch, data, other.keys[where], "EHhR2rfgSD6uRcQtFvfANQ")
 	// Another broker's directory.
 	says(begin(map[string]string{"broker.id": "7"}), logstore.ErrMeta, "broker.id 0", "7")
 }

@@ -18,8 +18,6 @@ import (
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
-
-	"github.com/pelton-broker/pelton/cmd/pelton/broker"
 )
 
 // serveKey makes this test binary a broker: its value is the settings, as JSON.
@@ -92,15 +90,14 @@ func (p *process) start(t *testing.T) {
 		t.Fatal(err)
 	}
 	line, err := bufio.NewReader(out).ReadBytes('\n')
-	var ready broker.Ready
 	if err == nil {
-		err = json.Unmarshal(line, &ready)
+		err = json.Unmarshal(line, &p.ready)
 	}
 	if err != nil {
 		p.kill()
 		t.Fatalf("the broker does not start: %v\n%s", err, stderr.String())
 	}
-	p.addr = ready.Kafka
+	p.addr = p.ready.Kafka
 }
 
 // kill ends the process as a crash would.

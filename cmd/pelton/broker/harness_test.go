@@ -56,6 +56,9 @@ func TestMain(m *testing.M) {
 	if everyone.dir != "" {
 		os.RemoveAll(everyone.dir)
 	}
+	if c := outside.coordination; c != nil {
+		c.close()
+	}
 	if code == 0 {
 		if err := goleak.Find(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -70,6 +73,7 @@ type node struct {
 	addr   string
 	keys   map[string]string
 	broker *broker.Broker
+	ready  broker.Ready
 }
 
 // defaults are the settings of a broker under test: free ports, and beats so short that tests need not wait for them.
@@ -86,7 +90,7 @@ func defaults(dir string) map[string]string {
 		key, value, _ := strings.Cut(s, "=")
 		keys[key] = value
 	}
-	return keys
+	return coordinate(keys)
 }
 
 // shared is the broker that this run's tests share, or the one outside.
@@ -143,7 +147,7 @@ func (n *node) begin() error {
 	if err != nil {
 		return err
 	}
-	n.broker, n.addr = b, b.Addr().String()
+	n.broker, n.addr, n.ready = b, b.Addr().String(), b.Ready()
 	return nil
 }
 

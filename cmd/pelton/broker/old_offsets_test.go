@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-zookeeper/zk"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -76,12 +75,8 @@ func TestOffsetsInCoordination(t *testing.T) {
 	want(t, "no such topic", ask[*kmsg.OffsetCommitResponse](c, 0, commit("old", name+"-none", 1)).Topics[0].Partitions[0].ErrorCode, 3)
 
 	// What a consumer of 0.8 writes itself is read, and what the broker wrote is where the consumer looks.
-	conn, _, err := zk.Connect([]string{n.broker.Ready().ZooKeeper}, answerWithin, zk.WithLogInfo(false), zk.WithLogger(silent{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	path := "/consumers/old/offsets/" + name + "/0"
+	conn, root := n.coordinator(t)
+	path := root + "/consumers/old/offsets/" + name + "/0"
 	data, stat, err := conn.Get(path)
 	if err != nil || string(data) != "9" {
 		t.Fatalf("%s: %q %v", path, data, err)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-zookeeper/zk"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/pelton-broker/pelton/logstore/batch"
@@ -54,11 +53,8 @@ func TestRestartKeepsEverything(t *testing.T) {
 // bump gives partition 0 of a topic another leader epoch, as an election would, and restarts the broker.
 func (n *node) bump(t *testing.T, name string, epoch int) {
 	t.Helper()
-	z, _, err := zk.Connect([]string{n.broker.Ready().ZooKeeper}, answerWithin, zk.WithLogInfo(false), zk.WithLogger(silent{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := "/brokers/topics/" + name + "/partitions/0/state"
+	z, root := n.coordinator(t)
+	path := root + "/brokers/topics/" + name + "/partitions/0/state"
 	b, stat, err := z.Get(path)
 	if err != nil {
 		t.Fatal(path, err)
@@ -74,7 +70,6 @@ func (n *node) bump(t *testing.T, name string, epoch int) {
 	if _, err := z.Set(path, b, stat.Version); err != nil {
 		t.Fatal(err)
 	}
-	z.Close()
 	n.restart(t)
 }
 
