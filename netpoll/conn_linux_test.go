@@ -225,12 +225,12 @@ func TestConnMemory(t *testing.T) {
 		}
 	}
 	check("fresh", 8<<10)
-	begun := frame(pattern(2<<20, 1))[:60_000]
+	begun := frame(pattern(2<<20, 1))[:reserveAt]
 	for _, p := range peers {
 		writeAll(t, p, begun)
 	}
-	r.until("all read", func() bool { return r.n.Stats.BytesIn == conns*60_000 })
-	check("before the first whole frame", 64<<10+8<<10)
+	r.until("all read", func() bool { return r.n.Stats.BytesIn == conns*reserveAt })
+	check("before the first whole frame", 64<<10)
 	for _, c := range r.opened {
 		c.Close(nil)
 	}

@@ -16,7 +16,8 @@ type Frame struct {
 const (
 	headerBytes = 4
 	// reserveAt is how many bytes of a frame must have come before memory for all of it is taken; until then its buffer grows with it.
-	reserveAt = 64 << 10
+	// With it, what the connection itself takes stays below 64 KiB until then.
+	reserveAt = 56 << 10
 	// firstGrow is the smallest buffer of a frame that has begun.
 	firstGrow = 4 << 10
 	// minRoom is the room below which a new read block is taken.

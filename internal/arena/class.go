@@ -3,15 +3,15 @@ package arena
 import "math/bits"
 
 // Size classes: powers of two from classMin, with three steps between two powers from classFine on, so that a frame a few bytes above
-// 1 MiB takes 1.25 MiB and not 2.
+// 1 MiB takes 1.25 MiB and not 2, and 56 KiB of one that has begun no more than that.
 const (
 	classMin  = 256
-	classFine = 64 << 10
+	classFine = 32 << 10
 	// MaxBuf is the largest buffer that Get hands out.
 	MaxBuf = 128 << 20
 
 	minBits    = 8  // log2(classMin)
-	fineBits   = 16 // log2(classFine)
+	fineBits   = 15 // log2(classFine)
 	maxBits    = 27 // log2(MaxBuf)
 	coarse     = fineBits - minBits
 	classCount = coarse + (maxBits-fineBits)*4 + 1

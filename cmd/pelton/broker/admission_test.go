@@ -69,12 +69,12 @@ func TestProduceOfManyPartitionsWaitsForMemory(t *testing.T) {
 	}
 }
 
-// Frames that have begun and do not end hold up to 64 KiB each without asking the budget. All buffers of a shard together are bounded:
+// Frames that have begun and do not end hold up to 56 KiB each without asking the budget. All buffers of a shard together are bounded:
 // connections are closed before memory is taken beyond that, and the shard goes on.
 func TestBuffersOfAShardAreBounded(t *testing.T) {
 	n := own(t, "num.shards=1", "socket.request.max.bytes=1048576", "pelton.request.memory.bytes=2097152")
 	const bound = 3*2097152 + 1048576
-	part := make([]byte, 60<<10)
+	part := make([]byte, 55<<10)
 	part[1] = 1 // of 64 KiB
 	var conns []*conn
 	for range 300 {
