@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -107,7 +109,7 @@ func (b *Broker) adopt(ctx context.Context) error {
 	var kept []string
 	for _, t := range b.adopted {
 		b.log.Info("adopted topic", "topic", t.Name, "partitions", t.Partitions, "directories", t.Found, "format", t.Format)
-		if t.Config["retention.ms"] == "-1" {
+		if t.Config["retention.bytes"] == "-1" {
 			kept = append(kept, t.Name)
 		}
 	}
@@ -195,6 +197,10 @@ func internalPartitions(c *config.Broker, topic string) int32 {
 // deleted before somebody sets them again; of the internal topics they are known.
 func adoptedConfig(c *config.Broker, o *logstore.Orphan) map[string]string {
 	set := map[string]string{"cleanup.policy": "delete", "retention.ms": "-1", "retention.bytes": "-1"}
+	if o.Magic == 0 {
+		// The directory may go back to the Kafka that wrote it, and 0.8 takes -1 for an age that every record has passed.
+		set["retention.ms"] = strconv.FormatInt(math.MaxInt64, 10)
+	}
 	switch o.Topic {
 	case offsetsTopic:
 		set = maps.Clone(offsetsConfig(c))
