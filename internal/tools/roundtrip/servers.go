@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// server is a process of ours: a broker, or coordination alone.
+type server struct {
+	cmd       *exec.Cmd
+	kafka, zk string // addresses
+}
+
+// launch starts a process and waits for its ready line.
+func launch(log string, argv ...string) (*server, error) {
+	f, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	s := &server{cmd: exec.Command(argv[0], argv[1:]...)}
+	s.cmd.Stderr = f
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.cmd.Start(); err != nil {
+		return nil, err
+	}
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	var ready struct{ Event, Kafka, ZooKeeper string }
+	if err == nil {
+		err = json.Unmarshal(line, &ready)
+	}
+	if err != nil || ready.Event != "ready" {
+		_ = s.cmd.Process.Kill()
+		text, _ := os.ReadFile(log)
+		return nil, errors.Join(fmt.Errorf("%s did not start: %q %w\n%s", argv[1], line, err, text[max(0, len(text)-2000):]), s.cmd.Wait())
+	}
+	s.kafka, s.zk = ready.Kafka, ready.ZooKeeper
+	return s, nil
+}
+
+// stop ends it cleanly.
+func (s *server) stop() error {
+	if s == nil || s.cmd == nil {
+		return nil
+	}
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	err := s.cmd.Wait()
+	s.cmd = nil
+	if err != nil {
+		return fmt.Errorf("a clean stop: %w", err)
+	}
+	return nil
+}
+
+// script runs internal/tools/apache and returns what it printed on both outputs: DumpLogSegments complains on the second.
+func (t *trip) script(args ...string) (string, error) {
+	cmd := exec.Command(t.apache, args...)
+	cmd.Env = append(os.Environ(), "HEAP=384m")
+	// The server that a start leaves behind holds its outputs open: a file does not wait for it.
+	out, err := os.CreateTemp(t.dir, "script")
+	if err != nil {
+		return "", err
+	}
+	defer os.Remove(out.Name())
+	defer out.Close()
+	cmd.Stdout, cmd.Stderr = out, out
+	err = cmd.Run()
+	text, readErr := os.ReadFile(out.Name())
+	if err != nil {
+		return "", fmt.Errorf("%s: %w: %.3000s", strings.Join(args, " "), err, text)
+	}
+	return string(text), readErr
+}
+
+// ports picks n ports in a row that nobody listens on: Kafka's controller takes the one after the broker's.
+func ports(n int) (int, error) {
+	for range 100 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return 0, err
+		}
+		first := l.Addr().(*net.TCPAddr).Port
+		held := []net.Listener{l}
+		for i := 1; i < n && err == nil; i++ {
+			if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first+i)); err == nil {
+				held = append(held, l)
+			}
+		}
+		for _, l := range held {
+			err = errors.Join(err, l.Close())
+		}
+		if err == nil {
+			return first, nil
+		}
+	}
+	return 0, fmt.Errorf("no %d free ports in a row", n)
+}
+
+// unpack lays out an archive below a directory.
+func (t *trip) unpack(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	out, err := exec.Command("tar", "xzf", filepath.Join(t.from, "kafka-"+t.version, t.state+".tar.gz"), "-C", dir).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("tar: %w: %s", err, bytes.TrimSpace(out))
+	}
+	return nil
+}
