@@ -117,14 +117,9 @@ func (b *bench) rows() []row {
 		{"start", b.startRow},
 		{"idle", b.idleRow},
 		{"partitions", b.partitionsRow},
-		{"zk-create", b.zkCreateRow},
-		{"zk-set", b.zkSetRow},
-		{"zk-get", b.zkGetRow},
-		{"zk-watch", b.zkWatchRow},
-		{"zk-connect", b.zkConnectRow},
-		{"zk-idle", b.zkIdleRow},
-		{"zk-start", b.zkStartRow},
 	}
+	rows = append(rows, b.zkRows("zk", 1, b.coordination)...)
+	rows = append(rows, b.zkRows("zk3", zkSize, b.ensembles)...)
 	if len(b.rivalNames) == 0 {
 		return rows
 	}

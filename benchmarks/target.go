@@ -22,8 +22,10 @@ type target struct {
 	*lab.Process
 	name  string
 	addr  string
-	admin string // address of its metrics page, if it has one
-	dir   string // where its data lies
+	peers []*lab.Process // the other servers of an ensemble
+	addrs []string       // of its servers
+	admin string         // address of its metrics page, if it has one
+	dir   string         // where its data lies
 	floor bool
 }
 
@@ -40,7 +42,7 @@ type bench struct {
 	scale                       float64
 	latency                     time.Duration // length of a latency round
 	running                     []*target
-	zk                          []*target // coordination servers, started by the first row that wants them
+	zk, zk3                     []*target // coordination servers, alone and in threes, started by the first row that wants them
 }
 
 // brokerOverrides make deleted segments' pages come back quickly (bench.md rule 3).

@@ -72,11 +72,12 @@ func (b *bench) peltonZK(name string) (*target, error) {
 }
 
 // openZK opens a row whose sides are both servers, each doing round.
-func (b *bench) openZK(name string, detail map[string]any, round func(t *target) (sample, error)) (*opened, error) {
+func (b zkField) openZK(name string, detail map[string]any, round func(t *target) (sample, error)) (*opened, error) {
+	detail["servers"] = b.size
 	o := b.open(name, detail)
 	o.discard = max(o.discard, zkDiscard)
 	o.warmTwice(32 << 20)
-	servers, err := b.coordination()
+	servers, err := b.servers()
 	if err != nil {
 		return o, err
 	}
@@ -87,15 +88,15 @@ func (b *bench) openZK(name string, detail map[string]any, round func(t *target)
 }
 
 // zkLoad is a row of operations at 8 sessions with 16 in flight.
-func (b *bench) zkLoad(name string, ops int, setUp func(n int, c *zkConn) error, one func(n, i int, b []byte) (int32, []byte)) (*opened, error) {
+func (b zkField) load(name string, ops int, setUp func(n int, c *zkConn) error, one func(n, i int, b []byte) (int32, []byte)) (*opened, error) {
 	ops = int(float64(ops) * b.scale)
 	o, err := b.openZK(name, map[string]any{"connections": zkConns, "in_flight": zkWindow, "operations": ops, "data_bytes": 100}, func(t *target) (sample, error) {
-		w := &zkWork{addr: t.addr, conns: zkConns, window: zkWindow, ops: ops, setUp: setUp, one: one}
+		w := &zkWork{t: t, conns: zkConns, window: zkWindow, ops: ops, setUp: setUp, one: one}
 		before, err := t.CPU()
 		if err != nil {
 			return nil, err
 		}
-		took, lat, err := w.run(b)
+		took, lat, err := w.run(b.bench)
 		if err != nil {
 			return nil, err
 		}
@@ -134,9 +135,9 @@ func zkNode(n int, c *zkConn) error {
 	return err
 }
 
-func (b *bench) zkCreateRow([]*target) (*opened, error) {
+func (b zkField) createRow([]*target) (*opened, error) {
 	data := make([]byte, 100)
-	return b.zkLoad("zk-create", 40_000, zkNode, func(n, i int, b []byte) (int32, []byte) {
+	return b.load(b.prefix+"-create", 40_000, zkNode, func(n, i int, b []byte) (int32, []byte) {
 		path := fmt.Sprintf("/bench-%d/n%d", n, i/2)
 		if i%2 == 0 {
 			return jute.OpCreate, zkCreate(path, data, jute.FlagPersistent)(b)
@@ -145,15 +146,15 @@ func (b *bench) zkCreateRow([]*target) (*opened, error) {
 	})
 }
 
-func (b *bench) zkSetRow([]*target) (*opened, error) {
+func (b zkField) setRow([]*target) (*opened, error) {
 	data := make([]byte, 100)
-	return b.zkLoad("zk-set", 40_000, zkNode, func(n, _ int, b []byte) (int32, []byte) {
+	return b.load(b.prefix+"-set", 40_000, zkNode, func(n, _ int, b []byte) (int32, []byte) {
 		return jute.OpSetData, jute.AppendInt(zkBody(b, fmt.Sprintf("/bench-%d", n), data), -1)
 	})
 }
 
-func (b *bench) zkGetRow([]*target) (*opened, error) {
-	return b.zkLoad("zk-get", 80_000, zkNode, func(n, _ int, b []byte) (int32, []byte) {
+func (b zkField) getRow([]*target) (*opened, error) {
+	return b.load(b.prefix+"-get", 80_000, zkNode, func(n, _ int, b []byte) (int32, []byte) {
 		return jute.OpGetData, jute.AppendBool(jute.AppendText(b, fmt.Sprintf("/bench-%d", n)), false)
 	})
 }

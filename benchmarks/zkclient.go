@@ -123,7 +123,7 @@ func (c *zkConn) close() {
 
 // zkWork is operations over several sessions with a fixed number in flight on each.
 type zkWork struct {
-	addr          string
+	t             *target
 	conns, window int
 	ops           int
 	// setUp runs once for each session; one appends operation i of session n and says which it is.
@@ -142,7 +142,7 @@ func (w *zkWork) run(b *bench) (time.Duration, []time.Duration, error) {
 		}
 	}()
 	for n := range conns {
-		c, err := dialZK(w.addr)
+		c, err := dialZK(w.t.at(n))
 		if err != nil {
 			return 0, nil, err
 		}

@@ -3,40 +3,24 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/pelton-broker/pelton/zk/jute"
 )
 
-// parallel runs fn n times at once and waits for all.
-func (b *bench) parallel(n int, fn func(i int) error) error {
-	errs := make([]error, n)
-	var wg sync.WaitGroup
-	for i := range n {
-		wg.Add(1)
-		if !b.group.Go("zk-load", func(context.Context) { defer wg.Done(); errs[i] = fn(i) }) {
-			wg.Done()
-		}
-	}
-	wg.Wait()
-	return errors.Join(errs...)
-}
-
 // atATime is how many sessions are opened and ended at once.
 const atATime = 50
 
 // crowd opens n sessions.
-func (b *bench) crowd(addr string, n int) ([]*zkConn, error) {
+func (b *bench) crowd(t *target, n int) ([]*zkConn, error) {
 	conns := make([]*zkConn, n)
 	err := b.parallel(atATime, func(k int) error {
 		for i := k; i < n; i += atATime {
 			var err error
-			if conns[i], err = dialZK(addr); err != nil {
+			if conns[i], err = dialZK(t.at(i)); err != nil {
 				return err
 			}
 		}
@@ -63,8 +47,9 @@ func (b *bench) each(conns []*zkConn, fn func(c *zkConn) error) error {
 }
 
 // zkWatchRow is a change that 1000 sessions watch: the time until the last one knows, and what telling them costs.
-func (b *bench) zkWatchRow([]*target) (*opened, error) {
-	const name, changes = "zk-watch", 20
+func (b zkField) watchRow([]*target) (*opened, error) {
+	const changes = 20
+	name := b.prefix + "-watch"
 	o, err := b.openZK(name, map[string]any{"watchers": zkWatchers, "changes": changes}, func(t *target) (sample, error) {
 		writer, err := dialZK(t.addr)
 		if err != nil {
@@ -74,7 +59,7 @@ func (b *bench) zkWatchRow([]*target) (*opened, error) {
 		if err := zkNode(0, writer); err != nil {
 			return nil, err
 		}
-		conns, err := b.crowd(t.addr, zkWatchers)
+		conns, err := b.crowd(t, zkWatchers)
 		defer b.leave(conns)
 		if err != nil {
 			return nil, err
@@ -90,7 +75,7 @@ func (b *bench) zkWatchRow([]*target) (*opened, error) {
 	return o, nil
 }
 
-func (b *bench) fanOut(t *target, writer *zkConn, conns []*zkConn, changes int) (sample, error) {
+func (b zkField) fanOut(t *target, writer *zkConn, conns []*zkConn, changes int) (sample, error) {
 	var told []time.Duration
 	before, err := t.CPU()
 	if err != nil {
@@ -127,15 +112,16 @@ func (b *bench) fanOut(t *target, writer *zkConn, conns []*zkConn, changes int) 
 }
 
 // zkConnectRow is a storm: 1000 sessions are opened and ended, 50 at a time.
-func (b *bench) zkConnectRow([]*target) (*opened, error) {
-	const name, sessions = "zk-connect", 1000
+func (b zkField) connectRow([]*target) (*opened, error) {
+	const sessions = 1000
+	name := b.prefix + "-connect"
 	o, err := b.openZK(name, map[string]any{"sessions": sessions, "at_a_time": atATime}, func(t *target) (sample, error) {
 		before, err := t.CPU()
 		if err != nil {
 			return nil, err
 		}
 		began := time.Now()
-		conns, err := b.crowd(t.addr, sessions)
+		conns, err := b.crowd(t, sessions)
 		b.leave(conns)
 		if err != nil {
 			return nil, err
@@ -153,10 +139,10 @@ func (b *bench) zkConnectRow([]*target) (*opened, error) {
 }
 
 // zkIdleRow is 5000 sessions that only ping: memory, and processor time over ten seconds in which each pings once.
-func (b *bench) zkIdleRow([]*target) (*opened, error) {
-	const name = "zk-idle"
+func (b zkField) idleRow([]*target) (*opened, error) {
+	name := b.prefix + "-idle"
 	o, err := b.openZK(name, map[string]any{"sessions": zkIdlers}, func(t *target) (sample, error) {
-		conns, err := b.crowd(t.addr, zkIdlers)
+		conns, err := b.crowd(t, zkIdlers)
 		defer b.leave(conns)
 		if err != nil {
 			return nil, err
@@ -190,10 +176,26 @@ func (b *bench) zkIdleRow([]*target) (*opened, error) {
 }
 
 // zkStartRow is a start on an empty directory until the first session is open.
-func (b *bench) zkStartRow([]*target) (*opened, error) {
-	const name = "zk-start"
-	o := b.open(name, map[string]any{"directory": "empty"})
+func (b zkField) startRow([]*target) (*opened, error) {
+	name := b.prefix + "-start"
+	o := b.open(name, map[string]any{"directory": "empty", "servers": b.size})
 	n := 0
+	if b.size > 1 {
+		for side, start := range map[string]func(string) (*target, error){"pelton": b.peltonEnsemble, "zookeeper": b.apacheEnsemble} {
+			o.side(side, func() (sample, error) {
+				n++
+				began := time.Now()
+				t, err := start(fmt.Sprintf("%s-%s-%d", name, side, n))
+				if err != nil {
+					return nil, err
+				}
+				return sample{"first_session_ms": ms(time.Since(began))}, b.release(t)
+			})
+		}
+		o.keep = min(o.keep, 3)
+		o.info(name+": a session on each of three", "pelton", "first_session_ms", "ms", "zookeeper")
+		return o, nil
+	}
 	o.side("pelton", func() (sample, error) {
 		n++
 		began := time.Now()
