@@ -21,7 +21,7 @@ CHECKED   := $(GO) test -tags invariants
 endif
 
 .PHONY: help build run test race release-test lint lint-full fuzz-smoke sim sim-ci sim-soak mutants power-cut bench bench-latency bench-rivals bench-compare lab-tiny lab-check \
-	gen gen-check cover cross ci interop interop-prepare old-clients differential zookeeper zk-sim zk-linear zk-linear-short zk-linear-apache zk-three zk-kafka zk-kafka-short zk-clients zk-docs bench-zk kill-loop moving test-giouring soak clean
+	gen gen-check cover cross ci interop interop-prepare old-clients differential zookeeper modes modes-short zk-sim zk-linear zk-linear-short zk-linear-apache zk-three zk-kafka zk-kafka-short zk-clients zk-docs zk-surface bench-zk kill-loop moving test-giouring soak clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -146,6 +146,14 @@ zookeeper: build ## the broker and its controller on Apache ZooKeeper 3.9.5, and
 		PELTON_OVERRIDES="--override zookeeper.connect=$$PELTON_TEST_ZOOKEEPER/pelton --override broker.id=0 --override offsets.topic.replication.factor=1" \
 		internal/tools/with-broker.sh bash -c "cd internal/interop && $(GO) test -count 1 -run TestClientsGroups ./..."'
 
+modes: build ## the broker's wire tests on its three coordinations: embedded, three servers of ours, Apache ZooKeeper 3.9.5 (about 12 minutes; needs Java, Maven)
+	for kind in embedded ensemble zookeeper; do \
+		echo "coordination: $$kind"; PELTON_BIN=$(CURDIR)/bin/pelton PELTON_TEST_COORDINATION=$$kind $(GO) test -count 1 -timeout 20m $(ARGS) ./cmd/pelton/broker || exit 1; \
+	done
+
+modes-short: build ## of the same, what a broker and its coordination do to each other: sessions, restarts, crashes, loss, adoption, topics and settings
+	$(MAKE) --no-print-directory modes ARGS='-short -run "^Test(SessionOfTheBroker|CoordinationLost|Restart|Crash|Killed|Adopt|Start|CleanStop|CreateTopics|DeleteTopics|TopicMadeAgain|CreatePartitions|AlterConfigs|OffsetCommit|OffsetsSurvive|OffsetsInCoordination|Quotas|TopicsComeAndGo)"'
+
 zk-sim: ## 300 seeds of the simulated ensemble: three and five members, everything going wrong (SEEDS=, SEED0=)
 	$(GO) test -count 1 -timeout 30m -run '^TestSimulation' ./zk/ensemble -args -sim.seeds $(or $(SEEDS),300) -sim.first $(or $(SEED0),1)
 
@@ -169,6 +177,9 @@ zk-kafka-short: build ## the same with 2.2.2 and one broker, on our server alone
 
 moving: build ## the commands of docs/MOVING.md: a directory from Kafka to here and back, twice, with real Kafka 3.9.1 and 4.2.0 (needs Java, Maven)
 	internal/tools/moving.sh
+
+zk-surface: build ## four-letter words, admin server and metrics of three servers and of one, name by name against Apache ZooKeeper 3.9.5 (needs Java, Maven)
+	internal/tools/zk-surface.sh
 
 zk-docs: build ## the commands of docs/COORDINATION.md, taken out of the page and run
 	internal/tools/zk-docs.sh

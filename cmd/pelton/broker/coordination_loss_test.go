@@ -249,7 +249,11 @@ func TestCoordinationLostAndBack(t *testing.T) {
 			every = append(every, i)
 		}
 	}
-	for round := range 2 {
+	rounds := 2
+	if testing.Short() {
+		rounds = 1
+	}
+	for round := range rounds {
 		kill(every...)
 		eventually(t, "the partition has its leader", func() bool { return led(c, "kept") })
 		s.moves(t, "after a crash")
