@@ -4,10 +4,10 @@ package config
 func topicRows() []Row {
 	return []Row{
 		{Name: "cleanup.policy", Kind: List, Default: "delete", Valid: oneOf("compact", "delete"), Update: ClusterWide, Broker: "log.cleanup.policy", Doc: "What happens to old segments: delete, compact, or both."},
-		{Name: "compression.gzip.level", Kind: Int, Default: "-1", Valid: span{min: 1, max: 9, also: -1, hasMax: true, hasAlso: true}, Update: ClusterWide, Broker: "compression.gzip.level", Effect: Inert, Doc: "Level for gzip when the broker compresses. -1: the codec's default."},
-		{Name: "compression.lz4.level", Kind: Int, Default: "9", Valid: between(1, 17), Update: ClusterWide, Broker: "compression.lz4.level", Effect: Inert, Doc: "Level for lz4 when the broker compresses."},
+		{Name: "compression.gzip.level", Kind: Int, Default: "-1", Valid: span{min: 1, max: 9, also: -1, hasMax: true, hasAlso: true}, Update: ClusterWide, Broker: "compression.gzip.level", Doc: "Level for gzip, where compression.type says gzip and a batch came otherwise. -1: the default."},
+		{Name: "compression.lz4.level", Kind: Int, Default: "9", Valid: between(1, 17), Update: ClusterWide, Broker: "compression.lz4.level", Doc: "Level for lz4, where compression.type says lz4 and a batch came otherwise. 9: the fast compressor, as in Kafka; above: the longest search."},
 		{Name: "compression.type", Kind: String, Default: "producer", Valid: oneOf("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"), Update: ClusterWide, Broker: "compression.type", Doc: "Codec that batches are stored with. producer: as they came."},
-		{Name: "compression.zstd.level", Kind: Int, Default: "3", Valid: between(-131072, 22), Update: ClusterWide, Broker: "compression.zstd.level", Effect: Inert, Doc: "Level for zstd when the broker compresses."},
+		{Name: "compression.zstd.level", Kind: Int, Default: "3", Valid: between(-131072, 22), Update: ClusterWide, Broker: "compression.zstd.level", Doc: "Level for zstd, where compression.type says zstd and a batch came otherwise. Four strengths stand behind it: to 2, 3 to 5, 6 to 9, 10 and more."},
 		{Name: "delete.retention.ms", Kind: Long, Default: "86400000", Valid: atLeast(0), Update: ClusterWide, Broker: "log.cleaner.delete.retention.ms", Doc: "How long a delete marker stays after cleaning."},
 		{Name: "file.delete.delay.ms", Kind: Long, Default: "60000", Valid: atLeast(0), Update: ClusterWide, Broker: "log.segment.delete.delay.ms", Doc: "Time between a segment's leaving the log and its file's unlinking."},
 		{Name: "flush.messages", Kind: Long, Default: "9223372036854775807", Valid: atLeast(1), Update: ClusterWide, Broker: "log.flush.interval.messages", Doc: "Records between two syncs. 1: every append is synced before it is acknowledged."},

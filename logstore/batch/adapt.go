@@ -13,6 +13,7 @@ const KeepCodec Codec = 0xff
 type Target struct {
 	Magic int8
 	Codec Codec
+	Level int // of the codec, which KeepCodec does not look at; 0 = its default
 }
 
 // Adapt checks a client's record set of any format and brings it into the form of a topic. It returns the set itself, patched, when it may
@@ -124,6 +125,14 @@ func (a *adaption) codec() Codec {
 		return a.source
 	}
 	return a.to.Codec
+}
+
+// level is how hard the topic wants it compressed.
+func (a *adaption) level() int {
+	if a.to.Codec == KeepCodec {
+		return 0
+	}
+	return a.to.Level
 }
 
 // newer brings a batch of format 2 into the topic's form.

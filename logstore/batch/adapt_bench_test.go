@@ -16,7 +16,7 @@ func BenchmarkAdaptUp(b *testing.B) {
 		set := plain
 		if codec != None {
 			var err error
-			if set, err = appendWrapper(nil, nil, 1, codec, plain, 999, 1_700_000_000_999, 0); err != nil {
+			if set, err = appendWrapper(nil, nil, 1, codec, 0, plain, 999, 1_700_000_000_999, 0); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -27,7 +27,7 @@ func BenchmarkAdaptUp(b *testing.B) {
 			b.SetBytes(int64(len(plain)))
 			b.ReportAllocs()
 			for b.Loop() {
-				out, err := Adapt(dst[:0], set, Target{2, KeepCodec}, lim, &in)
+				out, err := Adapt(dst[:0], set, Target{Magic: 2, Codec: KeepCodec}, lim, &in)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -10,6 +10,7 @@ func (a *adaption) begin() {
 	a.newest = NoTimestamp
 	if !a.keeps && a.to.Magic == 2 {
 		a.batch = a.lim.Codecs.builder(a.codec())
+		a.batch.Level = a.level()
 	}
 }
 
@@ -44,7 +45,7 @@ func (a *adaption) finish(dst []byte) ([]byte, error) {
 	case a.codec() == None:
 		dst = append(dst, a.set...)
 	default:
-		dst, err = appendWrapper(dst, a.lim.Codecs, a.to.Magic, a.codec(), a.set, int64(a.count-1), a.newest, 0)
+		dst, err = appendWrapper(dst, a.lim.Codecs, a.to.Magic, a.codec(), a.level(), a.set, int64(a.count-1), a.newest, 0)
 	}
 	if err != nil {
 		return nil, err
@@ -111,11 +112,11 @@ func (a *adaption) note(bi BatchInfo) {
 }
 
 // appendWrapper writes a message around compressed ones.
-func appendWrapper(dst []byte, codecs *Codecs, magic int8, codec Codec, set []byte, last, newest int64, attr int16) ([]byte, error) {
+func appendWrapper(dst []byte, codecs *Codecs, magic int8, codec Codec, level int, set []byte, last, newest int64, attr int16) ([]byte, error) {
 	if codec > LZ4 {
 		return dst, fmt.Errorf("%w: %s", ErrNeedsNewFormat, codec)
 	}
-	packed, err := codecs.Compress(nil, codec, set)
+	packed, err := codecs.Compress(nil, codec, level, set)
 	if err != nil {
 		return dst, err
 	}
@@ -142,5 +143,5 @@ func (it *Iterator) Rebase(dst, b []byte, base int64) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	return appendWrapper(dst, it.Codecs, 0, e.Codec(), set, next-1, NoTimestamp, 0)
+	return appendWrapper(dst, it.Codecs, 0, e.Codec(), 0, set, next-1, NoTimestamp, 0)
 }

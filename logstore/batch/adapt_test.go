@@ -71,7 +71,7 @@ func TestAdaptKeepsRecords(t *testing.T) {
 						set = legacySet(from, codec, 3)
 					}
 					var in Info
-					b, err := Adapt(nil, set, Target{to, target}, Limits{}, &in)
+					b, err := Adapt(nil, set, Target{Magic: to, Codec: target}, Limits{}, &in)
 					if err != nil {
 						t.Fatalf("%s: %v", name, err)
 					}
@@ -106,7 +106,7 @@ func TestAdaptLeavesInPlace(t *testing.T) {
 	binary.BigEndian.PutUint64(wrapped, 2)
 	for _, set := range [][]byte{legacySet(0, None, 3), legacySet(1, None, 3), wrapped, modern(Snappy)} {
 		var in Info
-		b, err := Adapt(nil, set, Target{int8(set[legacyMagic]), KeepCodec}, Limits{}, &in)
+		b, err := Adapt(nil, set, Target{Magic: int8(set[legacyMagic]), Codec: KeepCodec}, Limits{}, &in)
 		if err != nil || &b[0] != &set[0] || len(b) != len(set) {
 			t.Errorf("magic %d: copied, or %v", set[legacyMagic], err)
 		}
@@ -120,7 +120,7 @@ func TestAdaptInnerOffsets(t *testing.T) {
 		for i := range int64(3) {
 			set = appendMessage(set, 1, first+i, 100+i, 0, []byte("k"), fmt.Appendf(nil, "v%d", i))
 		}
-		b, err := appendWrapper(nil, nil, 1, Snappy, set, own, ts, 0)
+		b, err := appendWrapper(nil, nil, 1, Snappy, 0, set, own, ts, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +134,7 @@ func TestAdaptInnerOffsets(t *testing.T) {
 		"all-zero-based-on-own": {wrap(0, 9, 102), false}, "wrong-time": {wrap(0, 2, 7), true},
 	} {
 		var in Info
-		b, err := Adapt(nil, c.set, Target{1, KeepCodec}, Limits{}, &in)
+		b, err := Adapt(nil, c.set, Target{Magic: 1, Codec: KeepCodec}, Limits{}, &in)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -148,7 +148,7 @@ func TestAdaptInnerOffsets(t *testing.T) {
 			t.Errorf("%s: time %d %v", name, e.MaxTimestamp, err)
 		}
 	}
-	if _, err := Adapt(nil, wrap(70, 3, 102), Target{1, KeepCodec}, Limits{}, &Info{}); codeless(err) != "record" {
+	if _, err := Adapt(nil, wrap(70, 3, 102), Target{Magic: 1, Codec: KeepCodec}, Limits{}, &Info{}); codeless(err) != "record" {
 		t.Errorf("an own offset below the last inner one: %v", err)
 	}
 }
@@ -223,7 +223,7 @@ func TestAdaptRefuses(t *testing.T) {
 		"zstd":                              {modern(Zstd), 1, Limits{}, "format"},
 	} {
 		var in Info
-		b, err := Adapt(nil, c.set, Target{c.to, KeepCodec}, c.lim, &in)
+		b, err := Adapt(nil, c.set, Target{Magic: c.to, Codec: KeepCodec}, c.lim, &in)
 		if codeless(err) != c.want {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
@@ -238,7 +238,7 @@ func TestAdaptDropsWhatIsCutOff(t *testing.T) {
 	set := legacySet(1, None, 3)
 	for cut := range len(set) {
 		var in Info
-		b, err := Adapt(nil, bytes.Clone(set[:cut]), Target{2, KeepCodec}, Limits{}, &in)
+		b, err := Adapt(nil, bytes.Clone(set[:cut]), Target{Magic: 2, Codec: KeepCodec}, Limits{}, &in)
 		want := int32(cut / (len(set) / 3))
 		if err != nil || in.Count != want || (len(b) > 0) != (want > 0) {
 			t.Fatalf("%d of %d bytes: %d records, %d bytes, %v", cut, len(set), in.Count, len(b), err)
@@ -261,7 +261,7 @@ func FuzzAdapt(f *testing.F) {
 		}
 		var in, again Info
 		lim := Limits{Codecs: codecs, MaxDecompressed: 1 << 20}
-		b, err := Adapt(nil, set, Target{int8(magic), Codec(codec)}, lim, &in)
+		b, err := Adapt(nil, set, Target{Magic: int8(magic), Codec: Codec(codec)}, lim, &in)
 		if err != nil || len(b) == 0 {
 			return
 		}

@@ -8,6 +8,7 @@ import (
 // Builder makes one batch of format 2. Set the fields, Add records, Bytes; Reset to begin again with the same memory.
 type Builder struct {
 	Codec         Codec
+	Level         int // of the codec; 0 = its default
 	BaseOffset    int64
 	LeaderEpoch   int32
 	ProducerID    int64
@@ -129,7 +130,7 @@ func (bd *Builder) Append(dst []byte) ([]byte, error) {
 	at := len(dst)
 	var room [HeaderSize]byte
 	dst = append(dst, room[:]...)
-	dst, err := bd.Codecs.Compress(dst, bd.Codec, bd.records)
+	dst, err := bd.Codecs.Compress(dst, bd.Codec, bd.Level, bd.records)
 	if err != nil {
 		return dst[:at], err
 	}

@@ -285,11 +285,12 @@ func (s *scratch) unsnapBlock(b []byte, most int64) error {
 
 // Compress appends the compressed form of b to dst, framed as Kafka's clients frame it.
 func Compress(dst []byte, codec Codec, b []byte) ([]byte, error) {
-	return (*Codecs)(nil).Compress(dst, codec, b)
+	return (*Codecs)(nil).Compress(dst, codec, 0, b)
 }
 
-// Compress is the package's Compress with compressors that are kept for the next call.
-func (c *Codecs) Compress(dst []byte, codec Codec, b []byte) ([]byte, error) {
+// Compress is the package's Compress with compressors that are kept for the next call. The level is on the codec's own scale, 0 its
+// default; snappy has none.
+func (c *Codecs) Compress(dst []byte, codec Codec, level int, b []byte) ([]byte, error) {
 	switch {
 	case codec == None:
 		return append(dst, b...), nil
@@ -304,7 +305,7 @@ func (c *Codecs) Compress(dst []byte, codec Codec, b []byte) ([]byte, error) {
 			p = kept
 		}
 	}
-	w, err := p.writer(codec, bytes.NewBuffer(dst))
+	w, err := p.writer(codec, level, bytes.NewBuffer(dst))
 	if err != nil {
 		return dst, err
 	}
@@ -327,35 +328,58 @@ type packer struct {
 	gzip *gzip.Writer
 	lz4  *lz4.Writer
 	zstd *zstd.Encoder
+	// levels are those that the three were made with.
+	gzipLevel, lz4Level, zstdLevel int
 }
 
 // writer makes a compressor write to out.
-func (p *packer) writer(codec Codec, out *bytes.Buffer) (io.WriteCloser, error) {
+func (p *packer) writer(codec Codec, level int, out *bytes.Buffer) (io.WriteCloser, error) {
 	p.out = out
 	switch codec {
 	case Gzip:
-		if p.gzip == nil {
-			p.gzip = gzip.NewWriter(out)
-		} else {
+		if level == 0 {
+			level = gzip.DefaultCompression
+		}
+		if p.gzip != nil && p.gzipLevel == level {
 			p.gzip.Reset(out)
+			return p.gzip, nil
 		}
-		return p.gzip, nil
+		z, err := gzip.NewWriterLevel(out, level)
+		p.gzip, p.gzipLevel = z, level
+		return z, err
 	case LZ4:
-		if p.lz4 == nil {
-			p.lz4 = lz4.NewWriter(out)
-			return p.lz4, p.lz4.Apply(lz4.BlockSizeOption(lz4.Block64Kb), lz4.ChecksumOption(false))
+		if p.lz4 != nil && p.lz4Level == level {
+			p.lz4.Reset(out)
+			return p.lz4, nil
 		}
-		p.lz4.Reset(out)
-		return p.lz4, nil
+		p.lz4, p.lz4Level = lz4.NewWriter(out), level
+		return p.lz4, p.lz4.Apply(lz4.BlockSizeOption(lz4.Block64Kb), lz4.ChecksumOption(false), lz4.CompressionLevelOption(lz4Level(level)))
 	default:
-		if p.zstd == nil {
-			z, err := zstd.NewWriter(out, zstd.WithEncoderConcurrency(1))
-			p.zstd = z
-			return z, err
+		if level == 0 {
+			level = zstdDefault
 		}
-		p.zstd.Reset(out)
-		return p.zstd, nil
+		if p.zstd != nil && p.zstdLevel == level {
+			p.zstd.Reset(out)
+			return p.zstd, nil
+		}
+		z, err := zstd.NewWriter(out, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(level)))
+		p.zstd, p.zstdLevel = z, level
+		return z, err
 	}
+}
+
+const (
+	// lz4Default is the level that stands for the fast compressor in Kafka; every other searches longer.
+	lz4Default  = 9
+	zstdDefault = 3
+)
+
+// lz4Level is the library's name of a level; those above its highest are that one.
+func lz4Level(level int) lz4.CompressionLevel {
+	if level <= 0 || level == lz4Default {
+		return lz4.Fast
+	}
+	return lz4.Level1 << (min(level, 9) - 1)
 }
 
 // xerialBlock is the block size of the Java clients.

@@ -71,7 +71,7 @@ func (it *Iterator) downBatch(dst, b []byte, magic int8, from int64) ([]byte, er
 	if codec == None {
 		return set, nil
 	}
-	return appendWrapper(dst, it.Codecs, magic, codec, set, last, newest, e.Attributes&attrLogAppendTime)
+	return appendWrapper(dst, it.Codecs, magic, codec, 0, set, last, newest, e.Attributes&attrLogAppendTime)
 }
 
 // keep keeps memory for the messages of a wrapper.
@@ -153,5 +153,5 @@ func (it *Iterator) FilterLegacy(b []byte, keep func(*Record) bool) ([]byte, err
 	if all {
 		return b, nil
 	}
-	return appendWrapper(nil, it.Codecs, e.Magic, e.Codec(), set, last, newest, e.Attributes&attrLogAppendTime)
+	return appendWrapper(nil, it.Codecs, e.Magic, e.Codec(), 0, set, last, newest, e.Attributes&attrLogAppendTime)
 }

@@ -230,6 +230,28 @@ func TestCompressionType(t *testing.T) {
 	}
 }
 
+// How hard the broker compresses is the topic's to say, and may change.
+func TestCompressionLevel(t *testing.T) {
+	c := shared(t).dial(t)
+	var text strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&text, "%d turns of wheel %d, ", i*i%977, i%13)
+	}
+	for codec, levels := range map[string][2]string{"gzip": {"1", "9"}, "lz4": {"9", "12"}, "zstd": {"1", "19"}} {
+		name := unique(t) + "-" + codec
+		makeTopic(t, c, name, 1, "compression.type="+codec, "compression."+codec+".level="+levels[0])
+		size := func(at int64) int {
+			mustProduce(c, name, builder(batch.None, record{value: text.String()}).Bytes())
+			return len(fetch(c, name, at).RecordBatches)
+		}
+		fast := size(0)
+		want(t, "changing the level", change(c, name, kmsg.IncrementalAlterConfigOpSet, "compression."+codec+".level", levels[1]), 0)
+		if hard := size(1); hard >= fast || hard == 0 {
+			t.Errorf("%s: %d bytes at level %s, %d at level %s", codec, fast, levels[0], hard, levels[1])
+		}
+	}
+}
+
 // Conversion can be forbidden.
 func TestDownConversionDisabled(t *testing.T) {
 	c := shared(t).dial(t)

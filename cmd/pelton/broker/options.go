@@ -159,10 +159,24 @@ func topicOptions(t *config.Topic, c *config.Broker, codecs *batch.Codecs) api.T
 		},
 		MinISR:      int32(t.Int("min.insync.replicas")),
 		Durable:     t.Long("flush.messages") == 1,
-		Target:      batch.Target{Magic: t.RecordFormat(), Codec: storedCodec(t.Str("compression.type"))},
+		Target:      storedForm(t),
 		NamedFormat: t.NamedFormat(),
 		DownConvert: t.Bool("message.downconversion.enable"),
 	}
+}
+
+// storedForm is how a topic keeps what clients send.
+func storedForm(t *config.Topic) batch.Target {
+	to := batch.Target{Magic: t.RecordFormat(), Codec: storedCodec(t.Str("compression.type"))}
+	switch to.Codec {
+	case batch.Gzip:
+		to.Level = max(t.Int("compression.gzip.level"), 0) // -1 is the default
+	case batch.LZ4:
+		to.Level = t.Int("compression.lz4.level")
+	case batch.Zstd:
+		to.Level = t.Int("compression.zstd.level")
+	}
+	return to
 }
 
 // storedCodec is what compression.type asks for.
