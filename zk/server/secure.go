@@ -22,6 +22,7 @@ type secure struct {
 	s        *Server
 	config   *tls.Config
 	listener net.Listener
+	failures failures
 }
 
 const (
@@ -81,7 +82,7 @@ func (t *secure) serve(ctx context.Context, raw net.Conn, remote netip.AddrPort)
 		fd, far, err = netpoll.Pair()
 	}
 	if err != nil {
-		t.s.o.Log.Info("zk TLS handshake failed", "err", err)
+		t.failures.tell(t.s.o.Log, t.s.o.Clock.WallMs(), remote, err)
 		t.s.limiter.Give(remote.Addr())
 		return
 	}
