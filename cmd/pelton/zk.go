@@ -134,7 +134,7 @@ func serveZk(ctx context.Context, std streams, file string, log *slog.Logger) er
 		}
 	}
 	fatal := make(chan error, 1)
-	o.FS, o.Clock, o.Log, o.Descriptors = disk.OS(), clock.NewReal(), log, descriptors
+	o.FS, o.Clock, o.Log, o.Descriptors, o.Environment = disk.OS(), clock.NewReal(), log, descriptors, zkEnvironment
 	o.Fatal = func(err error) {
 		select {
 		case fatal <- err:

@@ -129,8 +129,10 @@ type Core struct {
 	unborn      map[int64]struct{} // leader: sessions ordered and not yet applied
 	unstable    uint64             // last index handed to the disk
 	streams     int64
-	snapZxid    int64  // of the tree when raft was last given a snapshot
-	reconfig    uint64 // leader: index up to which a change of members is under way, 0 when none
+	snapZxid    int64 // of the tree when raft was last given a snapshot
+	// Proposals are the sizes of what this member has ordered as a leader.
+	Proposals Sizes
+	reconfig  uint64 // leader: index up to which a change of members is under way, 0 when none
 }
 
 const containerEveryMs = 60_000
@@ -143,6 +145,7 @@ func NewCore(o Options) (*Core, error) {
 	}
 	c := &Core{o: o, sink: o.Sink, log: o.Log, Tree: o.Tree, conf: o.State.Base.Conf, nowMs: nowMs, wallMs: wallMs, tickAtMs: nowMs + o.TickMs,
 		owners: map[int64]uint64{}, touched: map[int64]struct{}{}, outflows: map[uint64]*outflow{}, installed: map[uint64]*inflow{}, unborn: map[int64]struct{}{}, lags: map[uint64]*lag{}}
+	c.Proposals = Sizes{Last: -1, Min: -1, Max: -1}
 	c.Sessions = session.NewTracker(o.SessionTickMs, nowMs)
 	for id, timeout := range o.Sessions {
 		c.Sessions.Add(id, timeout, nowMs)

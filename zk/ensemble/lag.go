@@ -15,6 +15,7 @@ type lag struct {
 	index   uint64
 	sinceMs int64
 	seenMs  int64 // when it was heard of last, as raft has it; 0 when it was not
+	bornMs  int64 // when it was heard of first, by the wall clock
 }
 
 // heard says whether a member was heard of lately. Raft's own mark is wiped once in an election time.
@@ -39,6 +40,9 @@ func (c *Core) lagTimers() {
 			c.lags[id] = l
 		}
 		if pr.RecentActive {
+			if l.seenMs == 0 {
+				l.bornMs = c.wallMs
+			}
 			l.seenMs = c.nowMs
 		}
 		if pr.Match >= l.index {

@@ -52,6 +52,8 @@ type outLink struct {
 	kick   chan struct{}
 	cancel context.CancelFunc
 	up     bool
+	sent   uint64 // messages
+	got    uint64 // messages that came from the member
 }
 
 const (
@@ -123,9 +125,22 @@ func (l *Links) Send(p Packet) {
 	}
 	o.queue = append(o.queue, p.Body)
 	o.bytes += len(p.Body)
+	o.sent++
 	select {
 	case o.kick <- struct{}{}:
 	default:
+	}
+}
+
+// look fills in what is known of the links with a member.
+func (l *Links) look(id uint64, to *Observer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if o := l.mu.out[id]; o != nil {
+		to.Queued, to.QueuedBytes, to.Sent, to.Received = len(o.queue), o.bytes, o.sent, o.got
+	}
+	if c := l.mu.in[id]; c != nil {
+		to.Remote = c.RemoteAddr().String()
 	}
 }
 
@@ -146,6 +161,9 @@ func (l *Links) put(in Inbound) {
 		l.mu.room.Wait()
 	}
 	l.mu.inbox = append(l.mu.inbox, in)
+	if o := l.mu.out[in.From]; o != nil && in.Body != nil {
+		o.got++
+	}
 	l.mu.waits += len(in.Body)
 	wake := l.mu.wake
 	l.mu.Unlock()

@@ -259,7 +259,9 @@ func (c *Core) newTxn(session int64, xid int32) *tree.Txn {
 const lastCounter = 0xFFFF0000
 
 func (c *Core) place(from uint64, gen, n int64, x *tree.Txn) {
-	c.batch = append(c.batch, &pb.Entry{Data: appendOrdered(nil, from, gen, n, x)})
+	data := appendOrdered(nil, from, gen, n, x)
+	c.Proposals.add(int64(len(data) - orderedHead))
+	c.batch = append(c.batch, &pb.Entry{Data: data})
 	if c.counter > lastCounter {
 		c.propose()
 		c.stepDown()

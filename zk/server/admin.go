@@ -93,28 +93,26 @@ func adminCommands() map[string]adminCommand {
 		"is_read_only":   func(*loop, func(string) string) (object, error) { return object{{"read_only", false}}, nil },
 		"last_snapshot":  (*loop).adminLastSnapshot, "leader": (*loop).adminLeader, "monitor": (*loop).adminMonitor, "mntr": (*loop).adminMonitor,
 		"observer_connection_stat_reset": nothing,
-		"observers": func(*loop, func(string) string) (object, error) {
-			return object{{"synced_observers", 0}, {"observers", []any{}}}, nil
+		"initial_configuration": func(*loop, func(string) string) (object, error) {
+			return object{{"initial_configuration", nil}}, nil
 		},
-		"ruok": nothing, "server_stats": stats, "srvr": stats,
+		"observers": (*loop).adminObservers,
+		"ruok":      nothing, "server_stats": stats, "srvr": stats,
 		"set_trace_mask": (*loop).adminSetTraceMask, "stmk": (*loop).adminSetTraceMask,
-		"stat_reset": func(l *loop, _ func(string) string) (object, error) { l.stats.reset(l.nowMs); return nil, nil },
-		"stats":      func(l *loop, _ func(string) string) (object, error) { return l.adminStats(true), nil },
-		"stat":       func(l *loop, _ func(string) string) (object, error) { return l.adminStats(true), nil },
-		"voting_view": func(*loop, func(string) string) (object, error) {
-			return object{{"current_config", object{}}}, nil
-		},
-		"watch_summary": (*loop).adminWatchSummary, "wchs": (*loop).adminWatchSummary,
+		"stat_reset":        func(l *loop, _ func(string) string) (object, error) { l.stats.reset(l.nowMs); return nil, nil },
+		"stats":             func(l *loop, _ func(string) string) (object, error) { return l.adminStats(true), nil },
+		"stat":              func(l *loop, _ func(string) string) (object, error) { return l.adminStats(true), nil },
+		"system_properties": (*loop).adminProperties,
+		"voting_view":       (*loop).adminVotingView,
+		"watch_summary":     (*loop).adminWatchSummary, "wchs": (*loop).adminWatchSummary,
 		"watches": (*loop).adminWatches, "wchc": (*loop).adminWatches, "watches_by_path": (*loop).adminWatchesByPath, "wchp": (*loop).adminWatchesByPath,
-		"zabstate": func(*loop, func(string) string) (object, error) {
-			return object{{"voting", false}, {"zabstate", ""}}, nil
-		},
+		"zabstate": (*loop).adminZabState,
 	}
 }
 
 // adminListed are the names on the list page, as 3.9 shows them.
-const adminListed = `configuration connection_stat_reset connections dirs dump environment get_trace_mask hash is_read_only last_snapshot leader monitor
-observer_connection_stat_reset observers ruok server_stats set_trace_mask stat_reset stats voting_view watch_summary watches watches_by_path zabstate`
+const adminListed = `configuration connection_stat_reset connections dirs dump environment get_trace_mask hash initial_configuration is_read_only last_snapshot leader monitor
+observer_connection_stat_reset observers ruok server_stats set_trace_mask stat_reset stats system_properties voting_view watch_summary watches watches_by_path zabstate`
 
 func (s *Server) adminHandler() http.Handler {
 	base := s.o.Admin.CommandURL
@@ -147,14 +145,20 @@ func (s *Server) adminAnswer(w http.ResponseWriter, r *http.Request, name string
 	if run := adminCommands()[name]; run == nil {
 		a.err = fmt.Errorf("Unknown command: %s", name)
 	} else {
-		got, err := ask(s, func(l *loop) answered { body, err := run(l, r.URL.Query().Get); return answered{body, err} })
+		got, err := ask(s, func(l *loop) answered {
+			if l.mute(name) {
+				return answered{err: errNotServing}
+			}
+			body, err := run(l, r.URL.Query().Get)
+			return answered{body, err}
+		})
 		if a = got; err != nil {
 			a.err = err
 		}
 	}
 	out := append(a.body, field{"command", name}, field{"error", nil})
 	if a.err != nil {
-		out = object{{"error", a.err.Error()}, {"command", name}}
+		out = object{{"command", name}, {"error", a.err.Error()}}
 	}
 	var b strings.Builder
 	appendPretty(&b, out, "")

@@ -2,7 +2,6 @@ package server
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -19,12 +18,15 @@ func (l *loop) adminConfiguration(func(string) string) (object, error) {
 		{"client_port_listen_backlog", -1}}...), nil
 }
 
-func (l *loop) adminConnections(func(string) string) (object, error) {
+func (l *loop) adminConnections(func(string) string) (object, error) { return l.connections(true), nil }
+
+// connections lists them, long with what their sessions did.
+func (l *loop) connections(long bool) object {
 	plain, covered := []any{}, []any{}
 	for _, p := range l.sorted() {
 		c := object{{"remote_socket_address", p.c.Remote.String()}, {"interest_ops", 1}, {"outstanding_requests", len(p.queue) - p.head},
 			{"packets_received", p.stats.received}, {"packets_sent", p.stats.sent}}
-		if p.sess != nil {
+		if p.sess != nil && long {
 			c = append(c, object{{"session_id", p.sess.ID}, {"last_operation", p.stats.lastOp}, {"established", p.stats.sinceMs}, {"session_timeout", p.sess.TimeoutMs},
 				{"last_cxid", p.stats.lastXid}, {"last_zxid", p.stats.lastZxid}, {"last_response_time", p.stats.lastAtMs}, {"last_latency", p.stats.lastMs},
 				{"min_latency", p.stats.minMs}, {"avg_latency", int64(p.stats.avgMs())}, {"max_latency", p.stats.maxMs}}...)
@@ -35,7 +37,7 @@ func (l *loop) adminConnections(func(string) string) (object, error) {
 			plain = append(plain, c)
 		}
 	}
-	return object{{"connections", plain}, {"secure_connections", covered}}, nil
+	return object{{"connections", plain}, {"secure_connections", covered}}
 }
 
 func (l *loop) adminDirs(func(string) string) (object, error) {
@@ -44,7 +46,11 @@ func (l *loop) adminDirs(func(string) string) (object, error) {
 
 func (l *loop) adminDump(func(string) string) (object, error) {
 	sessions, paths := object{}, object{}
-	l.sessions.Buckets(func(ms int64, ids []int64) {
+	each := l.sessions.Buckets
+	if l.ens != nil && l.mode() != "leader" {
+		each = func(func(int64, []int64)) {} // they are the leader's to end
+	}
+	each(func(ms int64, ids []int64) {
 		list := make([]any, len(ids))
 		for i, id := range ids {
 			list[i] = id
@@ -74,34 +80,45 @@ func (l *loop) adminEnvironment(func(string) string) (object, error) {
 	return out, nil
 }
 
+// adminProperties are those of Java's system properties that mean something here. What stands in zoo.cfg is not told: Apache's shows passwords.
+func (l *loop) adminProperties(func(string) string) (object, error) {
+	var out object
+	for _, e := range l.o.Environment() {
+		if e[0] != "host.name" && !strings.HasPrefix(e[0], "os.memory.") {
+			out = append(out, field{e[0], e[1]})
+		}
+	}
+	return out, nil
+}
+
 func (l *loop) adminLastSnapshot(func(string) string) (object, error) {
 	return object{{"zxid", strconv.FormatInt(l.snap.last, 16)}, {"timestamp", l.snap.lastMs / 1000}}, nil
 }
 
-// errNoView is Apache's sentence of a server alone.
-var errNoView = errors.New("server is not initialized")
-
-func (l *loop) adminLeader(func(string) string) (object, error) { return nil, errNoView }
-
 func (l *loop) adminMonitor(func(string) string) (object, error) {
 	out := object{{"version", version}, {"server_state", l.mode()}}
-	for _, m := range l.metrics() {
-		if m.summary == nil {
-			out = append(out, field{m.name, m.value})
+	l.peerState(func(name string, v any) { out = append(out, field{name, v}) })
+	list := l.metrics()
+	for i := range list {
+		if !l.o.Admin.Metrics {
+			list[i].putShort(func(name string, v any) { out = append(out, field{name, number(v)}) })
 			continue
 		}
-		for _, q := range m.quantiles() {
-			name := fmt.Sprintf("%s{quantile=%q}", m.name, q)
-			if m.summary.count == 0 {
-				out = append(out, field{name, "NaN"})
-				continue
-			}
-			f, _ := strconv.ParseFloat(q, 64)
-			out = append(out, field{name, float64(m.summary.quantile(f))})
+		for _, r := range list[i].rows("") {
+			out = append(out, field{r.name + r.labels, number(r.value)})
 		}
-		out = append(out, field{m.name + "_count", float64(m.summary.count)}, field{m.name + "_sum", float64(m.summary.sum)})
 	}
 	return out, nil
+}
+
+// number is a text as a number where it is one.
+func number(v any) any {
+	if text, ok := v.(string); ok {
+		if f, err := strconv.ParseFloat(text, 64); err == nil && f == f {
+			return f
+		}
+	}
+	return v
 }
 
 // adminStats is the summary of the server, long with its connections.
@@ -113,10 +130,14 @@ func (l *loop) adminStats(long bool) object {
 			{"log_dir_size", l.dirBytes(l.snap.logDir)}, {"last_processed_zxid", l.tree.Zxid}, {"outstanding_requests", l.stats.outstanding},
 			{"server_state", l.mode()}, {"avg_latency", l.stats.avgMs()}, {"max_latency", l.stats.maxMs}, {"min_latency", l.stats.minMs},
 			{"num_alive_client_connections", len(l.peers)}, {"auth_failed_count", l.stats.authFailed}, {"non_mtlsremote_conn_count", 0}, {"non_mtlslocal_conn_count", 0}}},
-		{"client_response", sizes}, {"node_count", l.nodeCount()}}
+		{"client_response", sizes}}
+	if l.ens != nil && l.mode() == "leader" {
+		p := l.ens.member.Proposals
+		out = append(out, field{"proposal_stats", object{{"last_buffer_size", p.Last}, {"min_buffer_size", p.Min}, {"max_buffer_size", p.Max}}})
+	}
+	out = append(out, field{"node_count", l.nodeCount()})
 	if long {
-		conns, _ := l.adminConnections(nil)
-		out = append(out, conns...)
+		out = append(out, l.connections(false)...)
 	}
 	return out
 }
@@ -133,13 +154,13 @@ func (l *loop) adminSetTraceMask(query func(string) string) (object, error) {
 }
 
 func (l *loop) adminWatchSummary(func(string) string) (object, error) {
-	watchers, paths, watches := l.tree.WatchCounts()
+	watchers, paths, watches := l.tree.DataWatchCounts()
 	return object{{"num_connections", watchers}, {"num_paths", paths}, {"num_total_watches", watches}}, nil
 }
 
 func (l *loop) adminWatches(func(string) string) (object, error) {
 	by := map[string][]any{}
-	l.tree.EachWatch(func(path string, who tree.Watcher) {
+	l.tree.EachDataWatch(func(path string, who tree.Watcher) {
 		id := strconv.FormatInt(who.(*peer).sess.ID, 10)
 		by[id] = append(by[id], path)
 	})
@@ -148,7 +169,7 @@ func (l *loop) adminWatches(func(string) string) (object, error) {
 
 func (l *loop) adminWatchesByPath(func(string) string) (object, error) {
 	by := map[string][]any{}
-	l.tree.EachWatch(func(path string, who tree.Watcher) { by[path] = append(by[path], who.(*peer).sess.ID) })
+	l.tree.EachDataWatch(func(path string, who tree.Watcher) { by[path] = append(by[path], who.(*peer).sess.ID) })
 	return object{{"path_to_session_ids", listed(by)}}, nil
 }
 

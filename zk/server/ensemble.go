@@ -81,7 +81,7 @@ func (e *together) closeAll(cause error) {
 // Applied implements ensemble.Sink.
 func (e *together) Applied(x *tree.Txn, res *tree.Result, n int64) {
 	l := e.l
-	l.carriedOut()
+	l.carriedOut(x)
 	p := e.writes[n]
 	delete(e.writes, n)
 	if x.Op == jute.OpCloseSession {

@@ -38,26 +38,57 @@ func (l *loop) openSessions() map[int64]int32 {
 	return l.sessions.Timeouts()
 }
 
-// quorum puts what mntr says of an ensemble.
-func (l *loop) quorum(put func(string, any)) {
+// proposalSizes is what a leader tells besides.
+func (l *loop) proposalSizes() string {
+	if l.ens == nil || l.mode() != "leader" {
+		return ""
+	}
+	p := l.ens.member.Proposals
+	return fmt.Sprintf("Proposal sizes last/min/max: %d/%d/%d\n", p.Last, p.Min, p.Max)
+}
+
+// peerState puts what mntr says of an ensemble in words.
+func (l *loop) peerState(put func(string, any)) {
 	if l.ens == nil {
 		return
 	}
+	switch l.mode() {
+	case "leader":
+		put("peer_state", "leading - broadcast")
+	case "follower":
+		put("peer_state", "following - broadcast")
+	case "observer":
+		put("peer_state", "observing - broadcast")
+		put("observer_master_id", int64(l.ens.member.Leader())-1)
+	}
+}
+
+// ensembleGauges are the numbers that only members have, by their role.
+func (l *loop) ensembleGauges() []metric {
+	if l.ens == nil {
+		return nil
+	}
+	var out []metric
+	put := func(name string, v int64) { out = append(out, metric{name: name, kind: "gauge", value: float64(v)}) }
 	m := l.ens.member
 	voters, _ := m.Size()
-	put("quorum_size", voters)
-	if m.Role() != "leader" {
-		put("peer_state", map[string]string{"follower": "following - broadcast", "observer": "observing - broadcast"}[m.Role()])
-		return
+	put("quorum_size", int64(voters))
+	switch l.mode() {
+	case "follower":
+		put("synced_observers", 0) // observers follow the leader alone
+	case "leader":
+		followers, observers, synced := m.Followers()
+		put("learners", int64(followers+observers))
+		put("synced_followers", int64(synced))
+		put("synced_non_voting_followers", 0)
+		put("synced_observers", int64(observers))
+		put("pending_syncs", int64(len(l.ens.syncs)))
+		put("leader_uptime", l.nowMs-l.ens.servingMs)
+		put("last_proposal_size", m.Proposals.Last)
+		put("min_proposal_size", m.Proposals.Min)
+		put("max_proposal_size", m.Proposals.Max)
 	}
-	followers, observers, synced := m.Followers()
-	put("peer_state", "leading - broadcast")
-	put("learners", followers+observers)
-	put("synced_followers", synced)
-	put("synced_non_voting_followers", 0)
-	put("synced_observers", observers)
-	put("pending_syncs", len(l.ens.syncs))
-	put("leader_uptime", l.nowMs-l.ens.servingMs)
+	return out
 }
 
 // membership is what conf says of an ensemble.

@@ -46,6 +46,7 @@ type loop struct {
 	sweepMs     int64
 	stats       stats
 	m           metrics
+	names       namespaces
 	bornMs      int64   // when the loop began
 	traceMask   int64   // kept for whoever sets it; nothing is traced by it
 	arriving    arrival // of the connection that OnOpen is about to be told of
@@ -75,6 +76,7 @@ func newLoop(s *Server, rec *txnlog.Recovered, secret []byte, snapDir, logDir st
 	l.tree.EnsureConfig()
 	l.tick()
 	l.stats.reset(l.nowMs)
+	l.names = newNamespaces()
 	l.m, l.bornMs, l.traceMask = newMetrics(), l.nowMs, defaultTraceMask
 	l.m.txns.add(int64(rec.Replayed))
 	l.m.start.add(s.recoverMs)
@@ -242,7 +244,7 @@ func (l *loop) apply(p proposal) {
 	}
 	l.tree.Apply(x, &l.result)
 	l.prep.Committed(x.Zxid)
-	l.carriedOut()
+	l.carriedOut(x)
 	if x.Op == jute.OpCloseSession {
 		l.sessionClosed(x.Session, p.from)
 	}
@@ -252,7 +254,8 @@ func (l *loop) apply(p proposal) {
 }
 
 // carriedOut counts a transaction that the tree has taken, and tells the watchers.
-func (l *loop) carriedOut() {
+func (l *loop) carriedOut(x *tree.Txn) {
+	l.names.wrote(x)
 	l.snap.since++
 	l.m.commits++
 	events := l.tree.TakeEvents()

@@ -1,8 +1,6 @@
 package server
 
 import (
-	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/pelton-broker/pelton/zk/jute"
@@ -77,13 +75,30 @@ non_mtls_local_conn_count non_mtls_remote_conn_count num_alive_connections open_
 packets_received packets_sent uptime watch_count znode_count`
 )
 
+// Metrics with one value for each key.
+const (
+	metricKeyedSummaries = `learner_handler_qp_size read_per_namespace write_per_namespace`
+	metricKeyedQuantiles = `ack_latency learner_handler_qp_time_ms`
+	metricKeyedCounters  = `quota_exceeded_error_per_namespace`
+	metricKeyedGauges    = `quota_bytes_limit_per_namespace quota_bytes_usage_per_namespace quota_count_limit_per_namespace quota_count_usage_per_namespace`
+)
+
 // metric is one name with its value now.
 type metric struct {
 	name    string
 	kind    string // summary, counter or gauge
 	value   float64
 	summary *summary
-	wide    bool // with the upper quantiles
+	wide    bool    // with the upper quantiles
+	set     bool    // one value for each key: keys instead of value and summary
+	keys    []keyed // in order
+}
+
+// keyed is the value of one key.
+type keyed struct {
+	key     string
+	value   float64
+	summary *summary
 }
 
 // metrics lists everything in the order above.
@@ -105,7 +120,8 @@ func (l *loop) metrics() []metric {
 	add(metricQuantiles, "summary", true)
 	add(metricCounters, "counter", false)
 	add(metricGauges, "gauge", false)
-	return out
+	out = append(out, l.ensembleGauges()...)
+	return append(out, l.keyedMetrics()...)
 }
 
 func (l *loop) metricSummaries() map[string]*summary {
@@ -140,55 +156,4 @@ func (l *loop) metricValues() map[string]float64 {
 		"stale_sessions_expired": float64(l.stats.expired), "prep_processor_request_queued": float64(l.m.writes),
 		"sync_processor_request_queued": float64(l.m.writes), "request_commit_queued": float64(l.m.writes), "proposal_count": float64(l.m.writes),
 	}
-}
-
-// javaDouble prints a number as Java prints a double of the sizes that occur here.
-func javaDouble(v float64) string {
-	if v == float64(int64(v)) && v < 1e7 && v > -1e7 {
-		return strconv.FormatInt(int64(v), 10) + ".0"
-	}
-	s := strconv.FormatFloat(v, 'E', -1, 64)
-	if v < 1e7 && v > -1e7 && (v >= 1e-3 || v <= -1e-3) {
-		return strconv.FormatFloat(v, 'f', -1, 64)
-	}
-	mantissa, exponent, _ := strings.Cut(s, "E")
-	if !strings.Contains(mantissa, ".") {
-		mantissa += ".0"
-	}
-	n, _ := strconv.Atoi(exponent)
-	return mantissa + "E" + strconv.Itoa(n)
-}
-
-// quantiles are the lines of a summary in the order that Apache's exporter has.
-func (m *metric) quantiles() []string {
-	if m.wide {
-		return []string{"0.5", "0.9", "0.99"}
-	}
-	return []string{"0.5"}
-}
-
-func (m *metric) quantile(q string) string {
-	if m.summary.count == 0 {
-		return "NaN"
-	}
-	f, _ := strconv.ParseFloat(q, 64)
-	return javaDouble(float64(m.summary.quantile(f)))
-}
-
-// exposition is the text that Prometheus scrapes.
-func exposition(list []metric) string {
-	var b strings.Builder
-	for i := range list {
-		m := &list[i]
-		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n", m.name, m.name, m.name, m.kind)
-		if m.summary == nil {
-			fmt.Fprintf(&b, "%s %s\n", m.name, javaDouble(m.value))
-			continue
-		}
-		for _, q := range m.quantiles() {
-			fmt.Fprintf(&b, "%s{quantile=\"%s\",} %s\n", m.name, q, m.quantile(q))
-		}
-		fmt.Fprintf(&b, "%s_count %s\n%s_sum %s\n", m.name, javaDouble(float64(m.summary.count)), m.name, javaDouble(float64(m.summary.sum)))
-	}
-	return b.String()
 }

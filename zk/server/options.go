@@ -70,6 +70,8 @@ type Options struct {
 	Random io.Reader
 	// Descriptors tells how many files are open and how many may be; nil when nobody knows.
 	Descriptors func() (open, most int)
+	// Environment is what envi tells besides the version; nil when nobody knows.
+	Environment func() [][2]string
 	// Fatal is told when the server cannot go on: its log has failed. Nil logs only.
 	Fatal func(error)
 }
@@ -116,6 +118,11 @@ func (o *Options) setDefaults() {
 	}
 	if o.Descriptors == nil {
 		o.Descriptors = func() (int, int) { return 0, 0 }
+	}
+	if o.Environment == nil {
+		o.Environment = func() [][2]string {
+			return [][2]string{{"java.version", "none"}, {"java.vendor", "pelton"}, {"os.name", "Linux"}}
+		}
 	}
 	if o.Admin.CommandURL == "" {
 		o.Admin.CommandURL = "/commands"

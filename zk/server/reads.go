@@ -99,8 +99,10 @@ func (l *loop) readNode(p *peer, op int32, path string, watch bool, b []byte) ([
 	case jute.OpExists:
 		return jute.AppendStat(b, &st), jute.OK
 	case jute.OpGetData:
+		l.names.read(op, path, n)
 		return jute.AppendStat(jute.AppendBuffer(b, n.Data), &st), jute.OK
 	}
+	l.names.read(op, path, n)
 	b = appendChildren(b, n)
 	if op == jute.OpGetChildren2 {
 		b = jute.AppendStat(b, &st)

@@ -2,6 +2,8 @@ package server
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -69,7 +71,7 @@ func (l *loop) wordFunc(word string) func() string {
 	case "gtmk":
 		return fixed(strconv.FormatInt(l.traceMask, 10))
 	case "stmk":
-		return fixed(strconv.FormatInt(l.traceMask, 10)) // the new mask comes after the word: that the connection carries no more
+		return fixed("") // the new mask comes after the word: that the connection carries no more
 	case "srvr":
 		return l.wordServer
 	case "stat":
@@ -89,7 +91,7 @@ func (l *loop) wordFunc(word string) func() string {
 	case "envi":
 		return l.wordEnv
 	case "hash":
-		return fixed("\n") // one line for each digest that was kept: none
+		return fixed("") // one line for each digest that was kept: none
 	case "mntr":
 		return l.wordMonitor
 	case "wchs":
@@ -118,7 +120,7 @@ func (l *loop) wordStat() string {
 
 func (l *loop) wordStats() string {
 	return fmt.Sprintf("Latency min/avg/max: %d/%s/%d\nReceived: %d\nSent: %d\nConnections: %d\nOutstanding: %d\nZxid: 0x%x\nMode: %s\nNode count: %d\n",
-		l.stats.minMs, javaFloat(l.stats.avgMs()), l.stats.maxMs, l.stats.received, l.stats.sent, len(l.peers), l.stats.outstanding, l.tree.Zxid, l.mode(), l.nodeCount())
+		l.stats.minMs, javaFloat(l.stats.avgMs()), l.stats.maxMs, l.stats.received, l.stats.sent, len(l.peers), l.stats.outstanding, l.tree.Zxid, l.mode(), l.nodeCount()) + l.proposalSizes()
 }
 
 // javaFloat prints as Java does what was rounded to four places.
@@ -191,19 +193,9 @@ func (l *loop) wordDirs() string {
 
 func (l *loop) wordDump() string {
 	var b strings.Builder
-	b.WriteString("SessionTracker dump:\n")
-	sets := 0
-	var lines strings.Builder
-	l.sessions.Buckets(func(ms int64, ids []int64) {
-		sets++
-		fmt.Fprintf(&lines, "%d expire at %s:\n", len(ids), javaDate(l.wallMs+ms-l.nowMs))
-		for _, id := range ids {
-			fmt.Fprintf(&lines, "\t0x%x\n", uint64(id))
-		}
-	})
-	fmt.Fprintf(&b, "Session Sets (%d)/(%d):\n%s", sets, l.sessions.Len(), lines.String())
+	b.WriteString("SessionTracker dump:\n" + l.dumpSessions() + "ephemeral nodes dump:\n")
 	owners := l.tree.Owners()
-	fmt.Fprintf(&b, "ephemeral nodes dump:\nSessions with Ephemerals (%d):\n", len(owners))
+	fmt.Fprintf(&b, "Sessions with Ephemerals (%d):\n", len(owners))
 	for _, id := range owners {
 		fmt.Fprintf(&b, "0x%x:\n", uint64(id))
 		for _, path := range l.tree.Ephemerals(id) {
@@ -221,18 +213,45 @@ func (l *loop) wordDump() string {
 	return b.String()
 }
 
+// dumpSessions lists the sessions by the time they end, or, where they are the leader's to end, by their ids.
+func (l *loop) dumpSessions() string {
+	var b strings.Builder
+	if l.ens != nil && l.mode() != "leader" {
+		open := l.openSessions()
+		fmt.Fprintf(&b, "Global Sessions(%d):\n", len(open))
+		for _, id := range slices.Sorted(maps.Keys(open)) {
+			fmt.Fprintf(&b, "0x%x\t%dms\n", uint64(id), open[id])
+		}
+		return b.String()
+	}
+	sets := 0
+	l.sessions.Buckets(func(ms int64, ids []int64) {
+		sets++
+		fmt.Fprintf(&b, "%d expire at %s:\n", len(ids), javaDate(l.wallMs+ms-l.nowMs))
+		for _, id := range ids {
+			fmt.Fprintf(&b, "\t0x%x\n", uint64(id))
+		}
+	})
+	return fmt.Sprintf("Session Sets (%d)/(%d):\n", sets, l.sessions.Len()) + b.String()
+}
+
 func (l *loop) wordEnv() string {
-	return "Environment:\nzookeeper.version=" + version + "\nhost.name=" + l.srv.Addr().Addr().String() + "\njava.version=none\njava.vendor=pelton\nos.name=Linux\n"
+	var b strings.Builder
+	b.WriteString("Environment:\nzookeeper.version=" + version + "\n")
+	for _, e := range l.o.Environment() {
+		b.WriteString(e[0] + "=" + e[1] + "\n")
+	}
+	return b.String()
 }
 
 func (l *loop) wordWatches() string {
-	watchers, paths, watches := l.tree.WatchCounts()
+	watchers, paths, watches := l.tree.DataWatchCounts()
 	return fmt.Sprintf("%d connections watching %d paths\nTotal watches:%d\n", watchers, paths, watches)
 }
 
 func (l *loop) wordWatchesBy(session bool) string {
 	by := map[string][]string{}
-	l.tree.EachWatch(func(path string, who tree.Watcher) {
+	l.tree.EachDataWatch(func(path string, who tree.Watcher) {
 		p := who.(*peer)
 		key, value := path, fmt.Sprintf("0x%x", uint64(p.sess.ID))
 		if session {
@@ -263,23 +282,39 @@ func (l *loop) wordMonitor() string {
 	list := l.metrics()
 	for i := len(list) - 1; i >= 0; i-- { // gauges first, as Apache has them
 		m := &list[i]
-		switch {
-		case l.o.Admin.Metrics:
-			m.putWide(put)
-		case m.summary != nil:
-			m.putShort(put)
-		case strings.HasPrefix(m.name, "avg_") || m.name == "connection_drop_probability":
-			put(m.name, javaFloat(m.value))
-		default:
-			put(m.name, int64(m.value))
+		if l.o.Admin.Metrics {
+			for _, r := range m.rows("") {
+				put(r.name+r.labels, r.value)
+			}
+			continue
 		}
+		m.putShort(put)
 	}
-	l.quorum(put)
+	l.peerState(put)
 	return b.String()
 }
 
-// putShort prints a summary as the default metrics do.
+// putShort prints a metric as the default provider does.
 func (m *metric) putShort(put func(string, any)) {
+	if m.set {
+		for _, k := range m.keys {
+			one := metric{name: k.key + "_" + m.name, value: k.value, summary: k.summary, wide: m.wide}
+			one.putShort(put)
+		}
+		return
+	}
+	switch {
+	case m.summary != nil:
+		m.putSummary(put)
+	case strings.HasPrefix(m.name, "avg_") || m.name == "connection_drop_probability":
+		put(m.name, javaFloat(m.value))
+	default:
+		put(m.name, int64(m.value))
+	}
+}
+
+// putSummary prints a summary as the default provider does.
+func (m *metric) putSummary(put func(string, any)) {
 	s := m.summary
 	put("avg_"+m.name, javaFloat(s.avg()))
 	put("min_"+m.name, s.least)
@@ -292,17 +327,4 @@ func (m *metric) putShort(put func(string, any)) {
 		put("p99_"+m.name, s.quantile(0.99))
 		put("p999_"+m.name, s.quantile(0.999))
 	}
-}
-
-// putWide prints a metric as the page of metrics has it.
-func (m *metric) putWide(put func(string, any)) {
-	if m.summary == nil {
-		put(m.name, javaDouble(m.value))
-		return
-	}
-	for _, q := range m.quantiles() {
-		put(fmt.Sprintf("%s{quantile=%q}", m.name, q), m.quantile(q))
-	}
-	put(m.name+"_count", javaDouble(float64(m.summary.count)))
-	put(m.name+"_sum", javaDouble(float64(m.summary.sum)))
 }

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -101,6 +102,43 @@ func (t *Tree) sum(path string, s *quotaStats) {
 	for name := range n.children {
 		t.sum(path+"/"+name, s)
 	}
+}
+
+// Quota is what is allowed and what is there below a path; -1 where nothing is said.
+type Quota struct {
+	Path                 string
+	Count, Bytes         int64 // the hard limit where there is one
+	UsedCount, UsedBytes int64
+}
+
+// Quotas lists the quotas on children of the root in the order of their names.
+func (t *Tree) Quotas() []Quota {
+	var out []Quota
+	for of := range t.quotas {
+		if strings.Count(of, "/") != 1 {
+			continue
+		}
+		q := Quota{Path: of, Count: -1, Bytes: -1, UsedCount: -1, UsedBytes: -1}
+		if n := t.nodes[quotaPath+of+"/"+limitsName]; n != nil {
+			if s, ok := parseStats(n.Data); ok {
+				q.Count, q.Bytes = s.count, s.bytes
+				if s.hardCount >= 0 {
+					q.Count = s.hardCount
+				}
+				if s.hardBytes >= 0 {
+					q.Bytes = s.hardBytes
+				}
+			}
+		}
+		if n := t.nodes[quotaPath+of+"/"+statsName]; n != nil {
+			if s, ok := parseStats(n.Data); ok {
+				q.UsedCount, q.UsedBytes = s.count, s.bytes
+			}
+		}
+		out = append(out, q)
+	}
+	slices.SortFunc(out, func(a, b Quota) int { return strings.Compare(a.Path, b.Path) })
+	return out
 }
 
 // setupQuotas finds the quota nodes after a load.

@@ -117,13 +117,14 @@ func (t *Tree) WatchCounts() (watchers, paths, watches int) {
 	return len(all), dp + cp, dw + cw
 }
 
-// EachWatch calls fn for every watch of the data table, then of the child table.
-func (t *Tree) EachWatch(fn func(path string, who Watcher)) {
-	for _, w := range []*watchTable{&t.dataWatches, &t.childWatches} {
-		for path, set := range w.byPath {
-			for who := range set {
-				fn(path, who)
-			}
+// DataWatchCounts are those of the data table alone, which is all that ZooKeeper's words and commands tell of.
+func (t *Tree) DataWatchCounts() (watchers, paths, watches int) { return t.dataWatches.counts() }
+
+// EachDataWatch calls fn for every watch of the data table.
+func (t *Tree) EachDataWatch(fn func(path string, who Watcher)) {
+	for path, set := range t.dataWatches.byPath {
+		for who := range set {
+			fn(path, who)
 		}
 	}
 }
