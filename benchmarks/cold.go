@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pelton-broker/pelton/internal/task"
+	"github.com/pelton-broker/pelton/perf/lab"
 	"github.com/pelton-broker/pelton/perf/load"
 )
 
@@ -143,7 +144,7 @@ func (o *opened) beside(side string, t, with *target, hot, other load.Workload, 
 // evictUntil drops the pages of the files below dir whose path names what is to be cold, again and again.
 func (o *opened) evictUntil(ctx context.Context, dir, named string) {
 	for ctx.Err() == nil {
-		if err := evict(dir, named); err != nil {
+		if err := lab.Evict(dir, named); err != nil {
 			fmt.Fprintln(o.b.log, "evicting:", err)
 		}
 		time.Sleep(20 * time.Millisecond)

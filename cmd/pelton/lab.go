@@ -132,7 +132,7 @@ func runLab(ctx context.Context, file string, f labFlags, std streams) error {
 		}
 	}
 	if f.duration > 0 {
-		e.Workload.Duration, e.Workload.Warmup, e.Warmups = f.duration, 0, 0
+		e.SetDuration(f.duration)
 	}
 	if f.dir == "" {
 		if f.dir, err = os.MkdirTemp("", "pelton-lab-"); err != nil {

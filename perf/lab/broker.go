@@ -41,13 +41,41 @@ func (b *Bench) Measure(ctx context.Context, c Cell) (map[string]float64, error)
 	if err != nil {
 		return nil, err
 	}
-	m, err := b.work(ctx, p, c)
+	m, err := b.work(ctx, p, c, dir)
 	return m, errors.Join(err, p.Stop())
 }
 
-func (b *Bench) work(ctx context.Context, p *Process, c Cell) (map[string]float64, error) {
+// prepare puts there what is to be consumed, and drops it from the page cache if that is wanted.
+func (b *Bench) prepare(ctx context.Context, c Cell, o load.Options, dir string) error {
+	fill := load.Defaults(load.ModeProduce)
+	fill.Bootstrap, fill.Topic, fill.Partitions, fill.Keep, fill.Warmup, fill.Duration = o.Bootstrap, o.Topic, o.Partitions, true, 0, 0
+	fill.Records, fill.RecordSize, fill.Sizes, fill.KeySize, fill.Compress, fill.Random = o.Records, o.RecordSize, o.Sizes, o.KeySize, o.Compress, o.Random
+	fill.BatchBytes, fill.Around = o.BatchBytes, func(run func() error) (float64, error) { return 0, run() }
+	if _, err := load.Run(ctx, fill, io.Discard); err != nil {
+		return fmt.Errorf("preparing what is consumed: %w", err)
+	}
+	if !c.Cold {
+		return nil
+	}
+	return Evict(dir, "")
+}
+
+func (b *Bench) work(ctx context.Context, p *Process, c Cell, dir string) (map[string]float64, error) {
 	o := c.Workload
 	o.Bootstrap = p.Text("kafka")
+	if o.Mode == load.ModeConsume {
+		o.Partitions = load.Defaults(load.ModeProduce).Partitions
+		if c.Workload.Partitions > 0 {
+			o.Partitions = c.Workload.Partitions
+		}
+		if err := b.prepare(ctx, c, o, dir); err != nil {
+			return nil, err
+		}
+		o.Partitions = 0
+		if o.Duration == 0 {
+			o.Records = 0 // once, from the beginning to the end
+		}
+	}
 	o.Around = func(run func() error) (float64, error) {
 		before, err := p.CPU()
 		if err == nil {
@@ -62,6 +90,9 @@ func (b *Bench) work(ctx context.Context, p *Process, c Cell) (map[string]float6
 	r, err := load.Run(ctx, o, io.Discard)
 	if err != nil {
 		return nil, err
+	}
+	if r.Requests == 0 || r.Bytes == 0 {
+		return nil, fmt.Errorf("%s: the run moved nothing", o.Mode)
 	}
 	m := map[string]float64{"records_per_second": r.RecordsPerSecond, "mb_per_second": r.MBPerSecond, "cpu_us_per_request": r.BrokerCPU * 1e6 / float64(r.Requests),
 		"cpu_s_per_gb": r.BrokerCPU / (float64(r.Bytes) / 1e9)}

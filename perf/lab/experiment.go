@@ -25,6 +25,7 @@ type Experiment struct {
 	Name        string
 	Question    string
 	Workload    load.Options
+	Cold        bool              // consume: what is read was dropped from the page cache first
 	Binary      string            // broker program; empty: the one that runs the lab
 	Overrides   map[string]string // broker configuration common to all runs
 	Knobs       []Knob
@@ -192,25 +193,6 @@ func (e *Experiment) broker(n *yaml.Node) error {
 	})
 }
 
-func (e *Experiment) workload(n *yaml.Node) error {
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value != "mode" {
-			continue
-		}
-		if m := n.Content[i+1].Value; m != load.ModeProduce && m != load.ModeLatency {
-			return e.bad(n.Content[i+1], "workload mode %q: produce or latency", m)
-		}
-		d := load.Defaults(n.Content[i+1].Value)
-		d.Duration, d.Warmup = e.Workload.Duration, e.Workload.Warmup
-		e.Workload = d
-	}
-	take := map[string]func(*yaml.Node) error{"mode": func(*yaml.Node) error { return nil }}
-	for _, k := range WorkloadKeys() {
-		take[k] = func(n *yaml.Node) error { return SetWorkload(&e.Workload, k, n.Value) }
-	}
-	return e.fields(n, "workload ", take)
-}
-
 func (e *Experiment) knobs(n *yaml.Node) error {
 	if n.Kind != yaml.SequenceNode {
 		return e.bad(n, "knobs: a list is wanted")
@@ -254,13 +236,19 @@ func (e *Experiment) checkKnob(n *yaml.Node, k Knob) error {
 	case k.Kind == KnobSysctl && (k.Name == "" || strings.Contains(k.Name, "/") || strings.Contains(k.Name, "..")):
 		return e.bad(n, "knob sysctl %q: a dotted name like vm.dirty_ratio", k.Name)
 	}
+	return nil
+}
+
+// checkWorkload tries a knob's values on the workload, which may stand behind it in the file.
+func (e *Experiment) checkWorkload(k Knob) error {
 	for _, v := range k.Values {
-		if k.Kind != KnobWorkload {
-			break
-		}
 		probe := e.Workload
-		if err := SetWorkload(&probe, k.Name, v); err != nil {
-			return e.bad(n, "knob workload %s: %v", k.Name, err)
+		err := SetWorkload(&probe, k.Name, v)
+		if err == nil {
+			err = probe.Check()
+		}
+		if err != nil {
+			return e.bad(&yaml.Node{Line: k.line}, "knob workload %s: %v", k.Name, err)
 		}
 	}
 	return nil
@@ -276,54 +264,15 @@ func (e *Experiment) check(n *yaml.Node) error {
 	cells := 1
 	for _, k := range e.Knobs {
 		cells *= len(k.Values)
+		if k.Kind != KnobWorkload {
+			continue
+		}
+		if err := e.checkWorkload(k); err != nil {
+			return err
+		}
 	}
 	if cells > maxCells {
 		return e.bad(n, "knobs: %d combinations, %d are the most", cells, maxCells)
 	}
 	return nil
-}
-
-// WorkloadKeys are the workload's keys, as `pelton perf` names them.
-func WorkloadKeys() []string {
-	return []string{"acks", "batch-bytes", "compression", "connections", "duration", "idempotent", "in-flight", "key-size", "partitions", "random", "rate", "record-size", "warmup"}
-}
-
-// SetWorkload sets one key of a workload.
-func SetWorkload(o *load.Options, key, value string) (err error) {
-	number := func(to *int) { *to, err = strconv.Atoi(value) }
-	real := func(to *float64) { *to, err = strconv.ParseFloat(value, 64) }
-	switch key {
-	case "acks":
-		o.Acks = value
-	case "compression":
-		o.Compress = value
-	case "batch-bytes":
-		number(&o.BatchBytes)
-	case "connections":
-		number(&o.Connections)
-	case "in-flight":
-		number(&o.InFlight)
-	case "key-size":
-		number(&o.KeySize)
-	case "partitions":
-		number(&o.Partitions)
-	case "record-size":
-		number(&o.RecordSize)
-	case "random":
-		real(&o.Random)
-	case "rate":
-		real(&o.Rate)
-	case "idempotent":
-		o.Idempotent, err = strconv.ParseBool(value)
-	case "duration":
-		o.Duration, err = time.ParseDuration(value)
-	case "warmup":
-		o.Warmup, err = time.ParseDuration(value)
-	default:
-		return fmt.Errorf("key %q: one of %s", key, strings.Join(WorkloadKeys(), ", "))
-	}
-	if err != nil {
-		return fmt.Errorf("%q is no value for %s", value, key)
-	}
-	return o.Check()
 }

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 )
@@ -320,7 +321,12 @@ func TestParseNamesFileLineKeyAndChoices(t *testing.T) {
 		{"nome: x\n", `x.yaml:1: key "nome": one of broker, knobs, metrics, name`},
 		{"name: x\nworkload:\n  recordsize: 5\n", `x.yaml:3: workload key "recordsize": one of acks`},
 		{"name: x\nworkload:\n  acks: 7\n", `x.yaml:3: workload acks: load: option acks "7": 0, 1 or all`},
-		{"name: x\nworkload: {mode: fly}\n", `workload mode "fly": produce or latency`},
+		{"name: x\nworkload: {mode: fly}\n", `workload mode "fly": one of produce, consume, mixed, latency, replay`},
+		{"name: x\nworkload:\n  mode: produce\n  cold: true\n", "x.yaml:4: workload cold: for mode consume"},
+		{"name: x\nworkload:\n  mode: consume\n  cold: icy\n", `x.yaml:4: workload cold "icy": true or false`},
+		{"name: x\nworkload:\n  linger: 5ms\n  acks: all\n", "x.yaml:3: workload linger: load: option linger 5ms"},
+		{"name: x\nworkload:\n  mode: replay\n", "x.yaml:3: workload: load: option file: the workload's file is wanted"},
+		{"name: x\nknobs:\n  - {workload: linger, values: [1ms, 2ms]}\n", "x.yaml:3: knob workload linger: load: option linger 1ms"},
 		{"name: x\nrepetitions: 1\n", `x.yaml:2: "1": a number from 5 to 1000`},
 		{"name: x\nmetrics: [speed]\n", `metric "speed": one of cpu_s_per_gb`},
 		{"name: x\n", "at least one"},
@@ -337,6 +343,22 @@ func TestParseNamesFileLineKeyAndChoices(t *testing.T) {
 		if _, err := Parse("x.yaml", []byte(c.text)); !errors.Is(err, ErrExperiment) || !strings.Contains(fmt.Sprint(err), c.want) {
 			t.Errorf("%q:\n got %v\nwant %s", c.text, err, c.want)
 		}
+	}
+}
+
+// What belongs together may stand in any order.
+func TestParseTakesKeysInAnyOrder(t *testing.T) {
+	e := parsed(t, "knobs:\n  - {workload: linger, values: [1ms, 2ms]}\nworkload:\n  linger: 5ms\n  rate: 1000\n  mode: produce\nname: x\n")
+	if e.Workload.Rate != 1000 || e.Workload.Linger.Milliseconds() != 5 {
+		t.Fatalf("%+v", e.Workload)
+	}
+	e = parsed(t, "name: x\nworkload: {mode: consume, cold: true, records: 500}\nknobs:\n  - {workload: fetch-bytes, values: [65536, 1048576]}\n")
+	if e.SetDuration(time.Second); !e.Cold || e.Workload.Duration != 0 || e.Workload.Records != 500 || e.Warmups != 0 {
+		t.Fatalf("what is read from the disk is read once: %+v", e.Workload)
+	}
+	e = parsed(t, "name: x\nworkload: {mode: consume}\nknobs:\n  - {workload: fetch-bytes, values: [65536, 1048576]}\n")
+	if e.SetDuration(time.Second); e.Workload.Duration != time.Second || e.Workload.Records == 0 {
+		t.Fatalf("%+v", e.Workload)
 	}
 }
 

@@ -15,6 +15,9 @@ func (p *Process) CPU() (float64, error) { return 0, errLinux }
 // Warm does nothing here.
 func Warm(string, int64) error { return nil }
 
+// Evict does nothing here.
+func Evict(string, string) error { return nil }
+
 func mountOption(string) (string, error) { return "", errLinux }
 func remount(string, string) error       { return errLinux }
 

@@ -18,6 +18,7 @@ type Cell struct {
 	At        []int
 	Overrides map[string]string
 	Workload  load.Options
+	Cold      bool // what is consumed comes from the disk
 	again     bool // the baseline once more, for the A/A check
 }
 
@@ -167,7 +168,7 @@ func cellsOf(e *Experiment, knobs []Knob) ([]Cell, error) {
 	}
 	var cells []Cell
 	for _, at := range append(ats, make([]int, len(knobs))) {
-		c := Cell{At: at, Overrides: maps.Clone(e.Overrides), Workload: e.Workload, again: len(cells) == len(ats)}
+		c := Cell{At: at, Overrides: maps.Clone(e.Overrides), Workload: e.Workload, Cold: e.Cold, again: len(cells) == len(ats)}
 		for i, k := range knobs {
 			if key := k.brokerKey(); key != "" {
 				c.Overrides[key] = k.Values[at[i]]
@@ -178,6 +179,9 @@ func cellsOf(e *Experiment, knobs []Knob) ([]Cell, error) {
 			if err := SetWorkload(&c.Workload, k.Name, k.Values[at[i]]); err != nil {
 				return nil, fmt.Errorf("%w %s: knob %s: %w", ErrExperiment, e.File, k.Name, err)
 			}
+		}
+		if err := c.Workload.Check(); err != nil {
+			return nil, fmt.Errorf("%w %s: %s: %w", ErrExperiment, e.File, cellName(knobs, at), err)
 		}
 		cells = append(cells, c)
 	}
