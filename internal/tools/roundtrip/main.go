@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -43,6 +44,7 @@ type settings struct {
 }
 
 func main() {
+	runtime.LockOSThread() // the brokers die with the thread that started them: it must be one that stays
 	var s settings
 	flag.StringVar(&s.pelton, "pelton", "bin/pelton", "the binary under test")
 	flag.StringVar(&s.apache, "apache", "internal/tools/apache", "the script that drives real Kafka")
