@@ -11,7 +11,8 @@ const (
 	Disconnected
 	// Expired: the session is over; its ephemerals and watches are gone. A new one is opened by itself.
 	Expired
-	// Created, Deleted, DataChanged, ChildrenChanged: a watch has fired and must be armed again.
+	// Created, Deleted, DataChanged, ChildrenChanged: a watch has fired and must be armed again. After a reconnect in the same session
+	// the last two come for everything that was watched, whether it has changed or not.
 	Created
 	Deleted
 	DataChanged

@@ -1,6 +1,8 @@
 package client
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/go-zookeeper/zk"
@@ -45,8 +47,12 @@ var firedBy = [...][]watchKind{
 	ChildrenChanged: {watchChildren},
 }
 
+// onSession follows the connection. When it comes back in the same session, everything watched is told as changed, and must be read and armed again:
+// what the library says to the server of the watches it had rests on the last transaction that it has seen, and when answers come while it asks
+// for that, a change in between is lost without a word.
 func (c *Client) onSession(state zk.State) {
 	var ev Event
+	var again []Event
 	c.mu.Lock()
 	switch state {
 	case zk.StateHasSession:
@@ -59,6 +65,8 @@ func (c *Client) onSession(state zk.State) {
 		ev.Session = c.mu.session
 		if ev.Fresh {
 			c.mu.life++
+		} else {
+			again = c.disarmLocked()
 		}
 		c.mu.connected = true
 		c.wakeLocked()
@@ -79,6 +87,24 @@ func (c *Client) onSession(state zk.State) {
 	if ev.Kind != 0 {
 		c.tell(ev)
 	}
+	for _, ev := range again {
+		c.tell(ev)
+	}
+}
+
+// disarmLocked forgets what is armed, and returns for each watch the event that makes its owner look.
+func (c *Client) disarmLocked() []Event {
+	out := make([]Event, 0, len(c.mu.armed))
+	for w := range c.mu.armed {
+		ev := Event{Kind: DataChanged, Path: w.path}
+		if w.kind == watchChildren {
+			ev.Kind = ChildrenChanged
+		}
+		out = append(out, ev)
+	}
+	slices.SortFunc(out, func(a, b Event) int { return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(a.Kind, b.Kind)) })
+	clear(c.mu.armed)
+	return out
 }
 
 func (c *Client) tell(ev Event) {

@@ -40,7 +40,12 @@ func (s *Server) Wire(_ []string, _ time.Duration, events func(zk.Event)) (clien
 	return c, nil
 }
 
+// notify tells a client of a change that it watches. While the server is unreachable nothing is told, then or later: the watch stays as it was,
+// as when a client sets its watches again with a transaction that it has not seen the consequences of.
 func (c *Conn) notify(ev zk.Event) {
+	if c.server.mu.down {
+		return
+	}
 	hit := false
 	for _, w := range []watch{{ev.Path, false}, {ev.Path, true}} {
 		wants := w.child == (ev.Type == zk.EventNodeChildrenChanged) || ev.Type == zk.EventNodeDeleted
