@@ -65,6 +65,20 @@ func (c *cleaner) run() error {
 	return nil
 }
 
+// discard removes the files of a run that failed: the log may never be cleaned again, and a start would remove them anyway. What cannot be
+// removed is left to that start.
+func (c *cleaner) discard() {
+	for _, g := range c.made {
+		g.seg.close()
+	}
+	c.made = nil
+	for _, s := range c.segments {
+		for _, suffix := range []string{sufLog, sufIndex, sufTime, sufTxn} {
+			_ = c.fs.Remove(s.stem + suffix + sufCleaned)
+		}
+	}
+}
+
 // buildMap notes the last offset of every key of the dirty part, as far as there is room.
 func (c *cleaner) buildMap() error {
 	var bytes int64

@@ -24,12 +24,34 @@ type Compaction struct {
 	Uncleanable error // the last run failed: the log is left alone until it is opened again
 }
 
+// Uncleanable is why a log is not cleaned any more, and how many bytes that leaves dirty; nil while it is. Any thread.
+func (l *Log) Uncleanable() (cause error, dirty int64) {
+	if u := l.published.uncleanable.Load(); u != nil {
+		return u.cause, l.published.dirty.Load()
+	}
+	return nil, 0
+}
+
+// uncleanable is the end of a log's cleaning.
+type uncleanable struct{ cause error }
+
+// CleaningFailed is why a cleaning, which was applied, has made its log one that is not cleaned any more; nil for every other job.
+func CleaningFailed(w Work) error {
+	if g, ok := w.(gated); ok {
+		w = g.job
+	}
+	if clean, ok := w.(*compactWork); ok && clean.l.compaction.Uncleanable != nil {
+		return clean.err
+	}
+	return nil
+}
+
 // Compaction tells how cleaning stands.
 func (l *Log) Compaction() Compaction { return l.compaction }
 
 // maybeCompact asks for a cleaning when the part that was never cleaned has grown large against the rest.
 func (l *Log) maybeCompact(nowMs int64) {
-	if !l.opt.Compact || !l.opt.Cleaner || l.work.cleaning || l.moving.mv != nil || l.compaction.Uncleanable != nil {
+	if !l.opt.Compact || !l.opt.Cleaner || l.work.cleaning || l.moving.mv != nil {
 		return
 	}
 	limit := l.LastStable()
@@ -48,6 +70,10 @@ func (l *Log) maybeCompact(nowMs int64) {
 			oldest = min(oldest, max(s.firstTime, 0))
 		}
 		n++
+	}
+	l.published.dirty.Store(dirty)
+	if l.compaction.Uncleanable != nil {
+		return
 	}
 	due := l.opt.MaxCompactionLagMs > 0 && nowMs-oldest > l.opt.MaxCompactionLagMs
 	if dirty == 0 || (float64(dirty) < l.opt.MinCleanableRatio*float64(clean+dirty) && !due) {
@@ -73,7 +99,11 @@ func (l *Log) lastBatches() map[int64]lastBatch {
 }
 
 // Run implements Work.
-func (w *compactWork) Run() { w.err = w.c.run() }
+func (w *compactWork) Run() {
+	if w.err = w.c.run(); w.err != nil {
+		w.c.discard()
+	}
+}
 
 // Apply implements Work.
 func (w *compactWork) Apply() {
@@ -85,6 +115,7 @@ func (w *compactWork) Apply() {
 			l.worked(w.err, false)
 		} else {
 			l.compaction.Uncleanable = w.err
+			l.published.uncleanable.Store(&uncleanable{w.err})
 		}
 		return
 	}

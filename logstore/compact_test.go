@@ -353,3 +353,54 @@ func TestCompactionSurvivesACrashAtEveryStep(t *testing.T) {
 	}
 	t.Fatal("the cleaning never got through")
 }
+
+// A log whose cleaning fails is left alone, says so, and keeps what it has; its unfinished files go. Other logs are cleaned.
+func TestFailedCleaningMarksTheLog(t *testing.T) {
+	w, l := compacting(t)
+	other := w.log("other")
+	put := func(l *Log, n int) {
+		for i := range n {
+			bd := batch.NewBuilder(batch.None)
+			bd.Add(w.clk.WallMs(), fmt.Appendf(nil, "k%d", i%3), make([]byte, 100))
+			w.produce(l, bd.Bytes())
+		}
+	}
+	put(l, 60)
+	put(other, 60)
+	if cause, dirty := l.Uncleanable(); cause != nil || dirty != 0 {
+		t.Fatal("before:", cause, dirty)
+	}
+	damaged := l.segments[2]
+	if _, err := damaged.file.WriteAt([]byte{0xff}, damaged.size-3); err != nil {
+		t.Fatal(err)
+	}
+	size, segments := l.SizeBytes(), len(l.segments)
+	w.compact(l)
+	w.compact(other)
+	cause, dirty := l.Uncleanable()
+	var bad *CorruptError
+	if !errors.As(cause, &bad) || bad.Path != damaged.file.Path() || dirty != size-l.active().size {
+		t.Errorf("uncleanable: %v, %d bytes of %d", cause, dirty, size)
+	}
+	if l.SizeBytes() != size || len(l.segments) != segments || l.compaction.Runs != 0 {
+		t.Error("the log has changed")
+	}
+	for name := range w.files("t") {
+		if strings.HasSuffix(name, sufCleaned) {
+			t.Error("left behind:", name)
+		}
+	}
+	for _, s := range l.segments {
+		if s.refs.Load() != 0 {
+			t.Errorf("segment %d is held", s.base)
+		}
+	}
+	if cause, _ := other.Uncleanable(); cause != nil || other.compaction.Runs != 1 {
+		t.Errorf("the other log: %v, %d runs", cause, other.compaction.Runs)
+	}
+	put(l, 20)
+	w.compact(l)
+	if _, more := l.Uncleanable(); more <= dirty || l.compaction.Runs != 0 {
+		t.Errorf("%d bytes are dirty, before %d; %d runs", more, dirty, l.compaction.Runs)
+	}
+}

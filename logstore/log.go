@@ -64,6 +64,8 @@ type Log struct {
 	published struct {
 		start, end, hw, durable, size, first, cleaned, segments atomic.Int64
 		delay                                                   atomic.Int64 // file.delete.delay.ms, for the manager
+		dirty                                                   atomic.Int64 // closed bytes of a compacted log that were never cleaned
+		uncleanable                                             atomic.Pointer[uncleanable]
 		doubts                                                  atomic.Int64 // index entries that were not believed
 	}
 }

@@ -128,6 +128,9 @@ const (
 	LogDirRecovering
 	LogDirUnread
 	LogDirScanned
+	LogUncleanable
+	LogDirUncleanable
+	LogDirDirty
 	Partitions
 	LeaderPartitions
 	UnderReplicated
@@ -249,6 +252,9 @@ func Reads() []Row {
 		UnderReplicated:   {Name: "broker_replica_under_replicated_count", Kind: Read, JMX: rm + "UnderReplicatedPartitions", Help: "Led partitions with replicas out of sync."},
 		OfflinePartitions: {Name: "broker_controller_offline_partitions_count", Kind: Read, JMX: "kafka.controller:type=KafkaController,name=OfflinePartitionsCount", Help: "Partitions without a leader."},
 		ActiveController:  {Name: "broker_controller_active_count", Kind: Read, JMX: "kafka.controller:type=KafkaController,name=ActiveControllerCount", Help: "1 when this broker is the controller."},
+		LogUncleanable:    {Name: "broker_log_uncleanable_bytes", Kind: Read, Labels: []string{"topic", "partition", "cause"}, Help: "Bytes that a log keeps dirty, since its cleaning has failed, and why it has."},
+		LogDirUncleanable: {Name: "broker_logdir_uncleanable_count", Kind: Read, Labels: []string{"dir"}, JMX: "kafka.log:type=LogCleanerManager,name=uncleanable-partitions-count", Help: "Logs whose cleaning has failed; they are left alone until the next start."},
+		LogDirDirty:       {Name: "broker_logdir_uncleanable_bytes", Kind: Read, Labels: []string{"dir"}, JMX: "kafka.log:type=LogCleanerManager,name=uncleanable-bytes", Help: "Bytes that those logs keep dirty."},
 		Groups:            {Name: "broker_group_groups_count", Kind: Read, Labels: []string{"state"}, JMX: "kafka.coordinator.group:type=GroupMetadataManager,name=NumGroups", Help: "Groups coordinated here, by state."},
 		GroupMembers:      {Name: "broker_group_members_count", Kind: Read, Help: "Members of the groups coordinated here."},
 		GroupOffsets:      {Name: "broker_group_offsets_count", Kind: Read, JMX: "kafka.coordinator.group:type=GroupMetadataManager,name=NumOffsets", Help: "Committed offsets held here."},

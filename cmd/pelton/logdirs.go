@@ -13,7 +13,7 @@ type logDirView struct {
 	Broker     int32              `json:"broker"`
 	Dir        string             `json:"dir"`
 	Error      string             `json:"error,omitempty"`
-	Cause      string             `json:"cause,omitempty"` // with --admin: why it is offline
+	Cause      string             `json:"cause,omitempty"`               // with --admin: why it is offline
 	Recovering *int64             `json:"recovering_logs,omitempty"`     // with --admin: logs that are not served yet since an unclean stop
 	Segments   *int64             `json:"recovering_segments,omitempty"` // with --admin: what those have yet to read
 	Total      int64              `json:"total_bytes"`
@@ -29,6 +29,8 @@ type logPartitionView struct {
 	Future    bool   `json:"future"`
 	Durable   *int64 `json:"durable_offset,omitempty"` // with --admin: everything below it is on the disk
 	End       *int64 `json:"end_offset,omitempty"`
+	// Uncleanable is, with --admin, why the partition is not compacted any more.
+	Uncleanable string `json:"uncleanable,omitempty"`
 }
 
 func logDirsCommand(std streams) *cobra.Command {
@@ -102,6 +104,16 @@ func logDirs(ctx context.Context, a *kadm.Client, topics []string) ([]logDirView
 	return views, nil
 }
 
+// uncleanable counts the partitions that are not compacted any more.
+func (v *logDirView) uncleanable() (n int) {
+	for _, p := range v.Partitions {
+		if p.Uncleanable != "" {
+			n++
+		}
+	}
+	return n
+}
+
 func printLogDirs(conn *connection, views []logDirView, partitions bool) error {
 	t := newTable("BROKER", "DIR", "STATE", "PARTITIONS", "SIZE", "USABLE", "TOTAL")
 	for _, v := range views {
@@ -118,16 +130,23 @@ func printLogDirs(conn *connection, views []logDirView, partitions bool) error {
 		for _, p := range v.Partitions {
 			size += p.Size
 		}
+		if n := v.uncleanable(); n > 0 {
+			state += fmt.Sprintf(", %d partitions uncleanable", n)
+		}
 		t.add(v.Broker, v.Dir, state, len(v.Partitions), humanBytes(size), humanBytes(v.Usable), humanBytes(v.Total))
 	}
 	if err := t.print(conn.std.out); err != nil || !partitions {
 		return err
 	}
 	fmt.Fprintln(conn.std.out)
-	t = newTable("BROKER", "DIR", "TOPIC", "PARTITION", "SIZE", "LAG", "DURABLE", "END")
+	t = newTable("BROKER", "DIR", "TOPIC", "PARTITION", "SIZE", "LAG", "DURABLE", "END", "STATE")
 	for _, v := range views {
 		for _, p := range v.Partitions {
-			t.add(v.Broker, v.Dir, p.Topic, p.Partition, humanBytes(p.Size), p.Lag, known(p.Durable), known(p.End))
+			state := ""
+			if p.Uncleanable != "" {
+				state = "uncleanable: " + p.Uncleanable
+			}
+			t.add(v.Broker, v.Dir, p.Topic, p.Partition, humanBytes(p.Size), p.Lag, known(p.Durable), known(p.End), state)
 		}
 	}
 	return t.print(conn.std.out)

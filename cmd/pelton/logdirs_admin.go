@@ -26,6 +26,10 @@ func mergeDurability(page *perf.Scrape, views []logDirView) {
 	}
 	recovering, segments := dirsOn(page, "broker_logdir_recovering_count"), dirsOn(page, "broker_logdir_recovering_segments_count")
 	durable, ends := offsetsOn(page, "broker_log_durable_offset"), offsetsOn(page, "broker_log_end_offset")
+	uncleanable := map[string]string{}
+	for _, s := range page.Samples("broker_log_uncleanable_bytes") {
+		uncleanable[s.Label("topic")+" "+s.Label("partition")] = s.Label("cause")
+	}
 	for i := range views {
 		v := &views[i]
 		cause, ours := causes[v.Dir]
@@ -42,6 +46,7 @@ func mergeDurability(page *perf.Scrape, views []logDirView) {
 			if at, ok := ends[key]; ok {
 				p.End = &at
 			}
+			p.Uncleanable = uncleanable[key]
 		}
 	}
 }

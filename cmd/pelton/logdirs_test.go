@@ -15,6 +15,7 @@ broker_log_durable_offset{topic="a",partition="0"} 7
 broker_log_end_offset{topic="a",partition="0"} 9
 broker_log_durable_offset{topic="b",partition="1"} 3
 broker_logdir_offline_count{dir="/d1",cause=""} 0
+broker_log_uncleanable_bytes{topic="a",partition="0",cause="it is damaged"} 17
 broker_logdir_recovering_count{dir="/d1"} 3
 broker_logdir_recovering_segments_count{dir="/d1"} 8
 broker_logdir_offline_count{dir="/d\"2\"",cause="write: no\nroom"} 1
@@ -37,7 +38,8 @@ broker_up 1
 		t.Errorf("cause %q", views[1].Cause)
 	}
 	var out bytes.Buffer
-	if err := printLogDirs(&connection{std: streams{out: &out}}, views, false); err != nil || !strings.Contains(out.String(), "online, 3 logs recovering (8 segments)") {
+	if err := printLogDirs(&connection{std: streams{out: &out}}, views, true); err != nil || !strings.Contains(out.String(), "online, 3 logs recovering (8 segments), 1 partitions uncleanable") ||
+		!strings.Contains(out.String(), "uncleanable: it is damaged") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 	if p := views[2].Partitions[0]; p.Durable != nil {

@@ -118,6 +118,10 @@ func (w *workDone) Deliver(s *reactor.Shard) {
 		localOf(s).set.Add(perf.SegmentRolls, 1)
 	}
 	w.work.Apply()
+	if err := logstore.CleaningFailed(w.work); err != nil {
+		localOf(s).broker.log.Error("partition is not compacted any more: its cleaning has failed; with the broker stopped, 'pelton log repair' offers the choices",
+			"tp", w.host.Topic, "partition", w.host.Partition, "dir", w.host.Log.Path(), "err", err.Error())
+	}
 	localOf(s).touch(w.host)
 }
 

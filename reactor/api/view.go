@@ -8,6 +8,9 @@ type LogView struct {
 	Partition                             int32
 	Start, End, DurableEnd, HighWatermark int64
 	Bytes, Segments, IndexDoubts          int64
+	Dir                                   string
+	Uncleanable                           error // why it is not compacted any more; nil while it is
+	Dirty                                 int64 // bytes that this leaves
 }
 
 // EachLog shows every log that is open here, in the order of names; from any goroutine. The view is reused by the next call of fn.
@@ -25,7 +28,8 @@ func (b *Broker) EachLog(fn func(v *LogView)) {
 			}
 			l := h.Log
 			v = LogView{Topic: name, Partition: h.Partition, Start: l.Start(), End: l.End(), DurableEnd: l.DurableEnd(),
-				HighWatermark: l.HighWatermark(), Bytes: l.SizeBytes(), Segments: l.Segments(), IndexDoubts: l.IndexDoubts()}
+				HighWatermark: l.HighWatermark(), Bytes: l.SizeBytes(), Segments: l.Segments(), IndexDoubts: l.IndexDoubts(), Dir: l.Dir()}
+			v.Uncleanable, v.Dirty = l.Uncleanable()
 			fn(&v)
 		}
 	}

@@ -111,6 +111,7 @@ func (b *Broker) exportLogs() {
 			b.api.EachLog(func(l *api.LogView) { emit(float64(value(l)), l.Topic, strconv.Itoa(int(l.Partition))) })
 		})
 	}
+	b.exportUncleanable()
 	each(perf.LogStart, func(l *api.LogView) int64 { return l.Start })
 	each(perf.LogEnd, func(l *api.LogView) int64 { return l.End })
 	each(perf.LogSize, func(l *api.LogView) int64 { return l.Bytes })
@@ -124,6 +125,32 @@ func (b *Broker) exportCluster() {
 	r := b.perf
 	r.Gauge(perf.ImageVersion, func() int64 { return int64(b.api.Image().Version) })
 	r.Gauge(perf.Brokers, func() int64 { return int64(len(b.api.Image().Brokers)) })
+// exportUncleanable tells of the logs that are not compacted any more.
+func (b *Broker) exportUncleanable() {
+	b.perf.Read(perf.LogUncleanable, func(emit perf.Emit) {
+		b.api.EachLog(func(l *api.LogView) {
+			if l.Uncleanable != nil {
+				emit(float64(l.Dirty), l.Topic, strconv.Itoa(int(l.Partition)), l.Uncleanable.Error())
+			}
+		})
+	})
+	sum := func(id perf.ReadID, add func(l *api.LogView) int64) {
+		b.perf.Read(id, func(emit perf.Emit) {
+			by := map[string]int64{}
+			b.api.EachLog(func(l *api.LogView) {
+				if l.Uncleanable != nil {
+					by[l.Dir] += add(l)
+				}
+			})
+			for _, d := range b.logs.Dirs() {
+				emit(float64(by[d.Path]), d.Path)
+			}
+		})
+	}
+	sum(perf.LogDirUncleanable, func(*api.LogView) int64 { return 1 })
+	sum(perf.LogDirDirty, func(l *api.LogView) int64 { return l.Dirty })
+}
+
 	r.Gauge(perf.Topics, func() int64 { return int64(len(b.api.Image().Topics)) })
 	r.Gauge(perf.ActiveController, func() int64 {
 		if b.api.Image().ControllerID == b.id() {

@@ -27,7 +27,8 @@ func (n *node) page(t *testing.T) page {
 		if strings.HasPrefix(line, "#") {
 			continue
 		}
-		name, value, _ := strings.Cut(line, " ")
+		end := strings.LastIndexByte(line, ' ') // a label may have blanks
+		name, value := line[:max(end, 0)], line[end+1:]
 		for _, shard := range []string{`shard="0"`, `shard="1"`, `shard="off"`} {
 			name = strings.NewReplacer("{"+shard+"}", "", shard+",", "").Replace(name)
 		}
