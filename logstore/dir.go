@@ -2,6 +2,7 @@ package logstore
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -44,6 +45,22 @@ func (d *Dir) fail(err error) {
 	if d.failed.CompareAndSwap(nil, &dirFailure{err}) && d.tell != nil {
 		d.tell(d.path, err)
 	}
+}
+
+// Missing is why a partition that is not new must not be made: no directory that is online holds it, and one that is offline may.
+func (m *Manager) Missing(tp TopicPartition) error {
+	m.mu.Lock()
+	found := m.mu.found[tp] != nil
+	m.mu.Unlock()
+	if found {
+		return nil
+	}
+	for _, d := range m.dirs {
+		if err := d.Offline(); err != nil {
+			return fmt.Errorf("%w: partition %s may be in log directory %s: %w", ErrOffline, tp, d.path, err)
+		}
+	}
+	return nil
 }
 
 // isIO tells an error of the kernel from damaged content.

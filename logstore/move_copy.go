@@ -17,6 +17,8 @@ type copying struct {
 	pos    int64
 	scan   scanner
 	buf    []byte // the end of the active segment, not written yet
+
+	unsynced int64 // bytes since everything, names too, was made durable
 }
 
 // source is a segment of the log as its shard saw it when the job began. A reference keeps its file.
@@ -29,6 +31,9 @@ type source struct {
 	closed bool
 	txns   []AbortedTxn
 }
+
+// syncEvery is after how many bytes a crash shall not begin anew.
+const syncEvery = 256 << 20
 
 // copyBuffer is how much is gathered before it is written.
 const copyBuffer = 1 << 20
@@ -174,6 +179,7 @@ func (mv *Move) flush() error {
 	if _, err := seg.file.WriteAt(c.buf, seg.size-int64(len(c.buf))); err != nil {
 		return err
 	}
+	c.unsynced += int64(len(c.buf))
 	c.buf = c.buf[:0]
 	return nil
 }
@@ -218,15 +224,11 @@ func (mv *Move) settle(seg *Segment, last bool) error {
 			return err
 		}
 	}
-	if err := mv.saveEpochs(seg.next); err != nil {
-		return err
-	}
-	if err := f.SyncDir(mv.path); err != nil {
-		return err
-	}
 	seg.settled = true
-	mv.published.durable.Store(seg.next)
-	return nil
+	if mv.copy.unsynced < syncEvery {
+		return nil
+	}
+	return mv.sync()
 }
 
 // saveEpochs writes the leader epochs of what was copied, as the log's shard knew them when the job began.
@@ -247,6 +249,7 @@ func (mv *Move) sync() error {
 	if err := mv.saveEpochs(mv.copy.end); err != nil {
 		return err
 	}
+	mv.copy.unsynced = 0
 	if err := mv.m.opt.FS.SyncDir(mv.path); err != nil {
 		return err
 	}

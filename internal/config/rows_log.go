@@ -5,7 +5,7 @@ func logRows() []Row {
 	return []Row{
 		{Name: "log.dir", Kind: String, Default: "/tmp/kafka-logs", Doc: "One log directory, used when log.dirs is not set."},
 		{Name: "log.dirs", Kind: String, Default: None, Doc: "Log directories, separated by commas. A new partition goes whole to the one with the fewest."},
-		{Name: "log.dir.failure.timeout.ms", Kind: Long, Default: "30000", Valid: atLeast(1), Effect: Inert, Doc: "KRaft: how long a failed directory may go unreported."},
+		{Name: "log.dir.failure.timeout.ms", Kind: Long, Default: "30000", Valid: atLeast(1), Doc: "How long the failure of a directory may go unreported to the controller before the broker stops; in Kafka only with KRaft."},
 		{Name: "log.segment.bytes", Kind: Int, Default: "1073741824", Valid: atLeast(14), Update: ClusterWide, Doc: "A segment is closed when the next batch would make it longer than this."},
 		{Name: "log.segment.delete.delay.ms", Kind: Long, Default: "60000", Valid: atLeast(0), Update: ClusterWide, Doc: "Time between a segment's leaving the log and its file's unlinking."},
 		{Name: "log.roll.ms", Kind: Long, Default: None, Update: ClusterWide, Doc: "Age at which a segment is closed. Not set: log.roll.hours."},

@@ -158,7 +158,14 @@ func (b *Broker) routeTopic(t *meta.Topic, opening *sync.WaitGroup, again bool) 
 
 // open opens one partition's log and gives it to its owner shard; nil when its directory fails.
 func (b *Broker) open(stop <-chan struct{}, t *meta.Topic, p *meta.Partition, o TopicOptions) *Hosted {
-	log, err := b.logs.OpenUntil(stop, logstore.TopicPartition{Topic: t.Name, Partition: p.Index}, t.ID, o.Log)
+	tp := logstore.TopicPartition{Topic: t.Name, Partition: p.Index}
+	if b.knew(t, p.Index) {
+		if err := b.logs.Missing(tp); err != nil {
+			b.log.Error("partition is offline", "tp", t.Name, "partition", p.Index, "err", err.Error())
+			return nil
+		}
+	}
+	log, err := b.logs.OpenUntil(stop, tp, t.ID, o.Log)
 	if errors.Is(err, logstore.ErrGivenUp) {
 		return nil
 	}
@@ -174,6 +181,16 @@ func (b *Broker) open(stop <-chan struct{}, t *meta.Topic, p *meta.Partition, o 
 	}
 	return &Hosted{Topic: t.Name, found: found, TopicID: t.ID, Partition: p.Index, Log: log, shard: shards[reactor.Route(t.Name, p.Index, len(shards))],
 		role: replica.NewPartition(b.Options().BrokerID, log.HighWatermark(), log.End())}
+}
+
+// knew tells whether a partition may have a log already: it was there when the broker started, or is in the route.
+func (b *Broker) knew(t *meta.Topic, partition int32) bool {
+	before := b.Image()
+	if before.Version == 0 {
+		return true
+	}
+	old := before.Topic(t.Name)
+	return old != nil && old.ID == t.ID && int(partition) < len(old.Partitions)
 }
 
 // keepFormat lets a topic go on in the older format that its settings name, as long as its records are of that format.

@@ -58,13 +58,15 @@ type Broker struct {
 	probe       disk.Probe
 	probeOnce   sync.Once
 	failed      chan error
+	dirFailures chan string // with room for every directory
 	started     int64
 	tookMs      int64
 }
 
 // newBroker is a broker of which nothing runs yet.
 func newBroker(c *config.Broker, log *slog.Logger) *Broker {
-	b := &Broker{config: c, log: log, fs: disk.OS(), clock: clock.NewReal(), shards: c.Int("num.shards"), group: task.NewGroup(), base: task.NewGroup(), failed: make(chan error, 8)}
+	b := &Broker{config: c, log: log, fs: disk.OS(), clock: clock.NewReal(), shards: c.Int("num.shards"), group: task.NewGroup(), base: task.NewGroup(), failed: make(chan error, 8),
+		dirFailures: make(chan string, len(c.LogDirs()))}
 	b.started = b.clock.Mono()
 	if b.shards == 0 {
 		b.shards = max(1, len(netpoll.UsableCPUs()))
@@ -101,7 +103,7 @@ func (b *Broker) openLogs(context.Context) error {
 		Dirs: b.config.LogDirs(), FS: b.fs, Clock: b.clock, BrokerID: b.config.BrokerID(),
 		RecoveryThreads: b.config.Int("num.recovery.threads.per.data.dir"), Log: b.log,
 		Pause:        func(ns int64) { time.Sleep(time.Duration(ns)) },
-		OnDirOffline: func(dir string, err error) { b.log.Error("log directory is offline", "dir", dir, "err", err.Error()) },
+		OnDirOffline: b.dirFailed,
 	})
 	b.logs = m
 	return err
@@ -270,6 +272,7 @@ func (b *Broker) serve(context.Context) error {
 		b.server.Serve(l)
 	}
 	b.group.Go("checkpoint", b.checkpoints)
+	b.group.Go("log-dirs", b.watchDirs)
 	b.group.Go("recovered", b.api.AttachRecovered)
 	b.exportCounters()
 	return b.serveAdmin()
