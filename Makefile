@@ -21,7 +21,7 @@ CHECKED   := $(GO) test -tags invariants
 endif
 
 .PHONY: help build run test race release-test lint lint-full fuzz-smoke sim sim-ci sim-soak mutants power-cut bench bench-latency bench-rivals bench-compare lab-tiny lab-check \
-	gen gen-check cover cross ci interop interop-prepare old-clients differential zookeeper modes modes-short zk-sim zk-linear zk-linear-short zk-linear-apache zk-three zk-kafka zk-kafka-short zk-clients zk-docs zk-surface bench-zk kill-loop moving test-giouring soak clean
+	gen gen-check cover cross ci interop interop-prepare old-clients differential zookeeper modes modes-short zk-sim zk-linear zk-linear-short zk-linear-apache zk-three zk-kafka zk-kafka-short zk-clients zk-docs zk-surface bench-zk golden-kafka golden-kafka-short kill-loop moving test-giouring soak clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -181,6 +181,12 @@ moving: build ## the commands of docs/MOVING.md: a directory from Kafka to here 
 zk-surface: build ## four-letter words, admin server and metrics of three servers and of one, name by name against Apache ZooKeeper 3.9.5 (needs Java, Maven)
 	internal/tools/zk-surface.sh
 
+golden-kafka: build ## every directory that a Kafka from 0.8.2 to 4.2 left: here by adoption, written to, and back to real Kafka (needs Java, Maven; about 15 minutes; ARGS="-versions 4.2.0")
+	$(GO) run ./internal/tools/roundtrip $(ARGS)
+
+golden-kafka-short: build ## two of them: 0.9.0.1 and 4.2.0, crashed
+	$(GO) run ./internal/tools/roundtrip -brief
+
 zk-docs: build ## the commands of docs/COORDINATION.md, taken out of the page and run
 	internal/tools/zk-docs.sh
 
@@ -190,8 +196,9 @@ bench-zk: bin/bench ## the coordination server beside Apache ZooKeeper 3.9.5 (ne
 zk-clients: build ## kazoo, Curator, the C client and Apache's zkCli on our coordination server (needs Java, Maven, gcc, python3-kazoo, libzookeeper-mt-dev)
 	internal/tools/zk-clients.sh
 
-kill-loop: build ## ROUNDS (5) of kill -9 in the middle of producing; everything acknowledged must come back
+kill-loop: build ## ROUNDS (5) of kill -9 in the middle of producing, and ROUNDS under topics of every kind; everything acknowledged must come back
 	internal/tools/kill-loop.sh $(ROUNDS)
+	$(GO) run ./internal/tools/killrounds -rounds $(ROUNDS)
 
 restart: build ## how long starts take: 2 000 clean partitions, and kill -9 with 1 000 and 1 GiB to recover
 	internal/tools/restart.sh
@@ -202,8 +209,9 @@ dump-record: ## record what Kafka 3.9.1's DumpLogSegments prints for the golden 
 power-cut: build ## ROUNDS (5) of power cuts on ext4 and on xfs, a full disk, a failing fsync (needs root and loop devices)
 	$(GO) run ./internal/tools/power-cut -rounds $(ROUNDS)
 
-soak: build ## 200 power cuts, then kill -9 rounds until it is stopped
+soak: build ## 200 power cuts, 200 rounds of kill -9 under every kind of topic, then kill -9 rounds until it is stopped
 	$(GO) run ./internal/tools/power-cut -rounds 100 -faults 3
+	$(GO) run ./internal/tools/killrounds -rounds 200
 	internal/tools/kill-loop.sh 1000000
 
 clean: ## remove what was built

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand"
 	"net"
 	"os"
 	"os/exec"
@@ -87,16 +88,15 @@ func (t *trip) script(args ...string) (string, error) {
 	return string(text), readErr
 }
 
-// ports picks n ports in a row that nobody listens on: Kafka's controller takes the one after the broker's.
+// ports picks n ports in a row that nobody listens on, below those that the kernel gives to outgoing connections: a Kafka takes them later, and
+// its controller the one after the broker's.
 func ports(n int) (int, error) {
 	for range 100 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return 0, err
-		}
-		first := l.Addr().(*net.TCPAddr).Port
-		held := []net.Listener{l}
-		for i := 1; i < n && err == nil; i++ {
+		first := 15000 + rand.Intn(15000)
+		var held []net.Listener
+		var err error
+		for i := 0; i < n && err == nil; i++ {
+			var l net.Listener
 			if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first+i)); err == nil {
 				held = append(held, l)
 			}
