@@ -130,6 +130,36 @@ func (c Confluent) WriteLines(ctx context.Context, in io.Reader) error {
 	}
 }
 
+// ReadLines reads a corpus back by librdkafka, one line after another: a large one would not fit into memory as records.
+func (c Confluent) ReadLines(ctx context.Context, lines int, out io.Writer) error {
+	cl, err := c.consumer("interop-corpus")
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	topic := corpusTopic
+	if err := cl.Assign([]kafka.TopicPartition{{Topic: &topic, Partition: 0, Offset: kafka.OffsetBeginning}}); err != nil {
+		return err
+	}
+	w := bufio.NewWriterSize(out, 1<<20)
+	for lines > 0 {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("%d lines are missing: %w", lines, err)
+		}
+		switch e := cl.Poll(1000).(type) {
+		case *kafka.Message:
+			_, _ = w.Write(e.Value) // a failure stays and comes out of Flush
+			_ = w.WriteByte('\n')
+			lines--
+		case kafka.Error:
+			if e.IsFatal() || e.Code() == kafka.ErrAllBrokersDown {
+				return e
+			}
+		}
+	}
+	return w.Flush()
+}
+
 // ReadLines writes what a client reads, in order, as lines.
 func ReadLines(ctx context.Context, c Client, lines int, out io.Writer) error {
 	rs, err := c.Consume(ctx, corpusTopic, 1, lines)

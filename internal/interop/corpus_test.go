@@ -93,7 +93,9 @@ func TestToolsCarryTheCorpusAcrossAKill(t *testing.T) {
 	t.Run("librdkafka", func(t *testing.T) {
 		carry(t, bin, big, func(ctx context.Context, broker string, in io.Reader) error {
 			return Confluent{broker}.WriteLines(ctx, in)
-		}, franzRead(big.Lines))
+		}, func(ctx context.Context, broker string, out io.Writer) error {
+			return Confluent{broker}.ReadLines(ctx, big.Lines, out)
+		})
 	})
 	t.Run("sarama", func(t *testing.T) {
 		carry(t, bin, small, func(ctx context.Context, broker string, in io.Reader) error {
