@@ -79,6 +79,10 @@ func (r *Repair) Run(c Choice) error {
 	if len(bad) == 0 {
 		return fmt.Errorf("%s: %w", r.Dir, ErrSound)
 	}
+	// First: a start that finds fewer of them reads an older one and the log.
+	if err := r.forgetSnapshots(bad[0].Offset); err != nil {
+		return err
+	}
 	var end int64
 	if c == Truncate {
 		end, err = r.truncate(bad[0])
@@ -86,9 +90,6 @@ func (r *Repair) Run(c Choice) error {
 		end, err = r.skip(bad)
 	}
 	if err != nil {
-		return err
-	}
-	if err := r.forgetSnapshots(bad[0].Offset); err != nil {
 		return err
 	}
 	return r.lowerCheckpoints(end)
@@ -201,26 +202,30 @@ func (r *Repair) resume(f io.ReaderAt, from, size, next int64) (int64, error) {
 	return size, nil
 }
 
-// rewrite replaces a log by pieces of it; the old one stays as .damaged. Its indexes go, since their positions are wrong now.
+// rewrite replaces a log by pieces of it; the old one is copied to .damaged. Its indexes go, since their positions are wrong now. At every
+// moment the log is there under its name, the old one or the new one: without it the partition would start with a hole, or empty.
 func (r *Repair) rewrite(path string, base int64, keep [][2]int64) error {
 	if r.DryRun {
 		return nil
 	}
-	old, _, err := open(r.FS, path)
+	old, size, err := open(r.FS, path)
 	if err != nil {
 		return err
 	}
 	defer old.Close()
 	made := path + ".mended"
-	f, err := r.FS.OpenFile(made, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o644)
+	if err := r.copyTo(made, old, keep); err != nil {
+		return err
+	}
+	aside := made + ".old" // an unfinished copy must not look like one of a repair that came to its end
+	if err := r.copyTo(aside, old, [][2]int64{{0, size}}); err != nil {
+		return err
+	}
+	kept, err := r.freeName(path)
 	if err != nil {
 		return err
 	}
-	err = copyPieces(f, old, keep)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err := r.FS.Rename(aside, kept); err != nil {
 		return err
 	}
 	stem := filepath.Join(r.Dir, logstore.FileName(base, ""))
@@ -229,13 +234,25 @@ func (r *Repair) rewrite(path string, base int64, keep [][2]int64) error {
 			return err
 		}
 	}
-	if err := r.setAside(path); err != nil {
+	if err := r.FS.SyncDir(r.Dir); err != nil { // indexes of the old log must not come back beside the new one
 		return err
 	}
 	if err := r.FS.Rename(made, path); err != nil {
 		return err
 	}
 	return r.FS.SyncDir(r.Dir)
+}
+
+// copyTo writes pieces of a file to another one, durably.
+func (r *Repair) copyTo(path string, from io.ReaderAt, pieces [][2]int64) error {
+	f, err := r.FS.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o644)
+	if err != nil {
+		return err
+	}
+	if err = copyPieces(f, from, pieces); err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
 }
 
 func copyPieces(to io.WriterAt, from io.ReaderAt, keep [][2]int64) error {
@@ -274,16 +291,25 @@ func (r *Repair) putAside(base int64) error {
 	return r.FS.SyncDir(r.Dir)
 }
 
-// setAside renames a log so that no broker sees it. What an earlier repair has put there stays: it may be the only copy of what was lost.
+// setAside renames a log so that no broker sees it.
 func (r *Repair) setAside(path string) error {
+	name, err := r.freeName(path)
+	if err != nil {
+		return err
+	}
+	return r.FS.Rename(path, name)
+}
+
+// freeName is where a log is kept. What an earlier repair has put there stays: it may be the only copy of what was lost.
+func (r *Repair) freeName(path string) (string, error) {
 	name := path + ".damaged"
 	for n := 2; ; n++ {
 		_, err := r.FS.Stat(name)
 		if errors.Is(err, fs.ErrNotExist) {
-			return r.FS.Rename(path, name)
+			return name, nil
 		}
 		if err != nil {
-			return err
+			return "", err
 		}
 		name = fmt.Sprintf("%s.%d.damaged", path, n)
 	}
