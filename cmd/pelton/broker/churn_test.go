@@ -88,6 +88,19 @@ func TestGroupReadsBesideAMissingTopic(t *testing.T) {
 		makeTopic(t, c, name, 2)
 		mustProduce(c, name, values(name))
 	}
+	for _, v := range []int16{0, 1, 3, 6} { // below 4 there is no flag that forbids making topics
+		req := kmsg.NewPtrMetadataRequest()
+		codes := map[string]int16{}
+		for _, name := range []string{"there-a", "missing", "there-b"} {
+			req.Topics = append(req.Topics, kmsg.MetadataRequestTopic{Topic: kmsg.StringPtr(name)})
+		}
+		for _, m := range ask[*kmsg.MetadataResponse](c, v, req).Topics {
+			codes[*m.Topic] = m.ErrorCode
+		}
+		if len(codes) != 3 || codes["there-a"] != 0 || codes["missing"] != 3 || codes["there-b"] != 0 {
+			t.Errorf("v%d: %v", v, codes)
+		}
+	}
 	client, err := kgo.NewClient(kgo.SeedBrokers(n.addr), kgo.ConsumerGroup("beside"), kgo.ConsumeTopics("there-a", "missing", "there-b"),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	if err != nil {

@@ -271,10 +271,10 @@ func be32(b []byte) int32 { return int32(b[0])<<24 | int32(b[1])<<16 | int32(b[2
 
 // C-74: connections that close while their fetch waits are gone at once, with everything that was kept for them.
 func TestCloseBehindALongPoll(t *testing.T) {
-	n := own(t)
+	n := own(t, quiet("admin.listener=127.0.0.1:0")...)
 	c := n.dial(t)
 	name := topic(t, c, 2)
-	before := sockets(t)
+	fetches := func() float64 { return n.page(t)["broker_purgatory_fetch_waiting_count"] }
 	const clients = 500
 	conns := make([]*conn, clients)
 	for i := range conns {
@@ -286,11 +286,13 @@ func TestCloseBehindALongPoll(t *testing.T) {
 		req.Topics[0].Partitions = append(req.Topics[0].Partitions, fetchPartition(1, 0))
 		conns[i].send(fetchVersion, req)
 	}
-	eventually(t, "every client is connected", func() bool { c.works(); return sockets(t) >= before+2*clients })
+	eventually(t, "every fetch waits", func() bool { return fetches() >= clients })
+	held := sockets(t)
 	for _, x := range conns {
 		x.close()
 	}
-	eventually(t, "every socket is gone", func() bool { c.works(); return sockets(t) <= before })
+	eventually(t, "every socket is gone", func() bool { c.works(); return sockets(t) <= held-2*clients })
+	eventually(t, "no fetch waits any more", func() bool { return fetches() == 0 })
 	mustProduce(c, name, values("v"))
 	want(t, "records", len(readAll(c, name, 0, 0)), 1)
 }
