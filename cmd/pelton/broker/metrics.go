@@ -120,11 +120,6 @@ func (b *Broker) exportLogs() {
 	each(perf.LogIndexDoubts, func(l *api.LogView) int64 { return l.IndexDoubts })
 }
 
-// exportCluster tells what the image says.
-func (b *Broker) exportCluster() {
-	r := b.perf
-	r.Gauge(perf.ImageVersion, func() int64 { return int64(b.api.Image().Version) })
-	r.Gauge(perf.Brokers, func() int64 { return int64(len(b.api.Image().Brokers)) })
 // exportUncleanable tells of the logs that are not compacted any more.
 func (b *Broker) exportUncleanable() {
 	b.perf.Read(perf.LogUncleanable, func(emit perf.Emit) {
@@ -151,6 +146,11 @@ func (b *Broker) exportUncleanable() {
 	sum(perf.LogDirDirty, func(l *api.LogView) int64 { return l.Dirty })
 }
 
+// exportCluster tells what the image says.
+func (b *Broker) exportCluster() {
+	r := b.perf
+	r.Gauge(perf.ImageVersion, func() int64 { return int64(b.api.Image().Version) })
+	r.Gauge(perf.Brokers, func() int64 { return int64(len(b.api.Image().Brokers)) })
 	r.Gauge(perf.Topics, func() int64 { return int64(len(b.api.Image().Topics)) })
 	r.Gauge(perf.ActiveController, func() int64 {
 		if b.api.Image().ControllerID == b.id() {
