@@ -20,8 +20,10 @@ var (
 	ErrConnectTimeout = errors.New("netpoll: connect timed out")
 	// ErrNoMemory is the cause of a connection for whose bytes the arena had no room.
 	ErrNoMemory = errors.New("netpoll: arena is full")
-	// ErrClosed is the cause when the loop itself closed, and is returned by Accept after Close.
+	// ErrClosed is the cause when the loop itself closed, and is returned by Accept and AcceptReady after Close.
 	ErrClosed = errors.New("netpoll: closed")
+	// ErrNoRoom is returned by AcceptReady when the process or the kernel has no descriptor or memory for another connection.
+	ErrNoRoom = errors.New("netpoll: no room for another connection")
 	// ErrUnknownPoller is returned by OpenPoller for a name that it does not know.
 	ErrUnknownPoller = errors.New("netpoll: unknown poller")
 	// ErrUnsupported is returned where the operating system is not Linux.

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Listener accepts connections. Accept may be called by one goroutine, Close by any.
+// Listener accepts connections. Accept, or AcceptReady in its place, may be called by one goroutine, Close by any.
 type Listener struct {
 	o      ListenOptions
 	fd     int

@@ -16,6 +16,12 @@ func (*Listener) Addr() netip.AddrPort { return netip.AddrPort{} }
 // Accept returns ErrUnsupported.
 func (*Listener) Accept() (int, netip.AddrPort, error) { return -1, netip.AddrPort{}, ErrUnsupported }
 
+// FD is no descriptor.
+func (*Listener) FD() int { return -1 }
+
+// AcceptReady returns ErrUnsupported.
+func (*Listener) AcceptReady(int, func(int, netip.AddrPort)) error { return ErrUnsupported }
+
 // Close does nothing.
 func (*Listener) Close() {}
 

@@ -7,7 +7,7 @@ import (
 )
 
 // The system calls of the hot path. Those on non-blocking sockets go raw: they cannot sleep, and telling Go's scheduler costs
-// more than some of them. Package unix offers no raw form, hence unsafe in this file alone.
+// more than some of them. Package unix offers no raw form, hence unsafe in this file and in accept_linux.go.
 
 // rawMax bounds what a raw call may copy, about 0.2 ms a MiB for which a collection would wait. A call that the scheduler knows of costs
 // more than that wait as soon as it lasts 20 microseconds: the runtime's monitor then wakes up for each, a tenth of the CPU of large requests.

@@ -50,6 +50,7 @@ type loop struct {
 	bornMs      int64   // when the loop began
 	traceMask   int64   // kept for whoever sets it; nothing is traced by it
 	arriving    arrival // of the connection that OnOpen is about to be told of
+	doors       doors
 	words       words
 }
 
@@ -104,6 +105,9 @@ func newLoop(s *Server, rec *txnlog.Recovered, secret []byte, snapDir, logDir st
 			l.prop = newSolo(log, rec.Zxid, s.o.Clock, &l.m)
 		}
 		l.net, err = netpoll.NewNet(netpoll.Options{Sniff: true, MaxFrame: int32(s.o.JuteMaxBuffer), MaxOut: outMax, Limiter: s.limiter, FrameNs: connectWithinNs}, l.arena, l)
+	}
+	if err == nil {
+		err = l.openDoors()
 	}
 	if err == nil && d.WakeFD() >= 0 {
 		err = l.net.Watch(d.WakeFD(), d.ResetWake)
@@ -161,6 +165,7 @@ func (l *loop) turn() error {
 		return err
 	}
 	l.timers()
+	l.acceptWaiting()
 	l.reap()
 	if l.ens != nil {
 		l.ens.turn()
@@ -185,6 +190,9 @@ func (l *loop) sleepNs() int64 {
 	}
 	if len(l.peers) > 0 {
 		until = min(until, l.sweepMs)
+	}
+	if l.doors.againMs > 0 {
+		until = min(until, l.doors.againMs)
 	}
 	return max(until-l.nowMs, 1) * 1e6
 }

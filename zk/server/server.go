@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/pelton-broker/pelton/internal/disk"
 	"github.com/pelton-broker/pelton/internal/task"
 	"github.com/pelton-broker/pelton/netpoll"
 	"github.com/pelton-broker/pelton/zk/ensemble"
@@ -131,7 +130,6 @@ func Start(o Options) (*Server, error) {
 		s.group.Stop()
 		return nil, errors.Join(err, lock.Close())
 	}
-	s.group.Go("zk-accept", func(context.Context) { s.accept() })
 	s.startFronts()
 	for _, torn := range rec.Torn {
 		o.Log.Info("zk log ends in a torn write that nobody was answered for", "dir", torn)
@@ -159,19 +157,6 @@ func (s *Server) fail(err error) {
 	s.closeFronts()
 	if s.o.Fatal != nil {
 		s.o.Fatal(err)
-	}
-}
-
-func (s *Server) accept() {
-	for {
-		fd, remote, err := s.listener.Accept()
-		if err != nil {
-			return
-		}
-		if !s.mail.put(func(l *loop) { l.net.Adopt(fd, remote) }) {
-			_ = disk.NewFile(fd, "socket").Close()
-			s.limiter.Give(remote.Addr())
-		}
 	}
 }
 

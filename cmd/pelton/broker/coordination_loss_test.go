@@ -145,8 +145,7 @@ func (s *steady) begin(t *testing.T, addr func() string, name string) {
 				n := &node{addr: addr()}
 				c, err := n.connect(t)
 				if err != nil {
-					time.Sleep(time.Millisecond)
-					continue
+					continue // refused at once, until the broker is back
 				}
 				prefix := fmt.Sprintf("w%d-%d", i, attempt)
 				for k := 0; !s.ended() && s.once(c, name, fmt.Sprintf("%s-%d", prefix, k), acks); k++ {
@@ -267,7 +266,7 @@ func TestCoordinationLostAndBack(t *testing.T) {
 			}
 		}
 		pause(syscall.SIGSTOP)
-		time.Sleep(5 * time.Second) // the pause itself: longer than the session's 4 s
+		<-time.After(5 * time.Second) // the pause itself: longer than the session's 4 s
 		pause(syscall.SIGCONT)
 		eventually(t, "the partition has its leader", func() bool { return led(c, "kept") })
 		s.moves(t, "after a pause")

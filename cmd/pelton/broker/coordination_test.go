@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,6 +23,7 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+	"golang.org/x/sys/unix"
 
 	"github.com/pelton-broker/pelton/internal/disk"
 	"github.com/pelton-broker/pelton/zk/ensemble"
@@ -157,7 +159,7 @@ func (c *coordination) startAll() error {
 			return err
 		}
 	}
-	for until := time.Now().Add(4 * answerWithin); ; time.Sleep(20 * time.Millisecond) {
+	for until := time.Now().Add(4 * answerWithin); ; {
 		serving := 0
 		for _, a := range c.addrs {
 			if mode(a) != "" {
@@ -231,19 +233,23 @@ func (c *coordination) start(i int) error {
 	return nil
 }
 
-// kill ends server i as a crash would.
+// kill ends server i as a crash would, and returns when its process is gone.
 func (c *coordination) kill(i int) {
 	s := &c.servers[i]
 	if s.pid == 0 {
 		return
 	}
-	_ = syscall.Kill(s.pid, syscall.SIGKILL) // it may have ended
+	gone, err := unix.PidfdOpen(s.pid, 0) // Apache's is no child of ours
+	_ = syscall.Kill(s.pid, syscall.SIGKILL)
+	if err == nil {
+		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(gone), Events: unix.POLLIN}}, int(answerWithin.Milliseconds()))
+		_ = unix.Close(gone)
+	}
 	if s.cmd != nil {
-		_ = s.cmd.Wait()
-	} else {
-		for syscall.Kill(s.pid, 0) == nil {
-			time.Sleep(time.Millisecond)
-		}
+		_ = s.cmd.Wait() // it was killed
+	}
+	for syscall.Kill(s.pid, 0) == nil { // whoever is its parent takes note of its end
+		runtime.Gosched()
 	}
 	*s = coordinationServer{}
 }
