@@ -20,7 +20,7 @@ else
 CHECKED   := $(GO) test -tags invariants
 endif
 
-.PHONY: help build run test race release-test lint lint-full fuzz-smoke sim sim-ci sim-soak mutants power-cut bench bench-latency bench-rivals bench-compare lab-tiny lab-check \
+.PHONY: help build run test race release-test lint lint-full fuzz-smoke sim sim-ci sim-soak mutants power-cut disk-faults bench bench-latency bench-rivals bench-compare lab-tiny lab-check \
 	gen gen-check cover cross ci interop interop-prepare old-clients differential zookeeper modes modes-short zk-sim zk-linear zk-linear-short zk-linear-apache zk-three zk-kafka zk-kafka-short zk-clients zk-docs zk-surface bench-zk golden-kafka golden-kafka-short kill-loop moving test-giouring soak clean
 
 help: ## list the targets
@@ -208,6 +208,9 @@ dump-record: ## record what Kafka 3.9.1's DumpLogSegments prints for the golden 
 
 power-cut: build ## ROUNDS (5) of power cuts on ext4 and on xfs, a full disk, a failing fsync (needs root and loop devices)
 	$(GO) run ./internal/tools/power-cut -rounds $(ROUNDS)
+
+disk-faults: build ## ROUNDS (5) of EIO on write, fsync and read, of a full disk, of EIO under a move and in every directory, on a FUSE file system (needs root and /dev/fuse)
+	$(GO) run ./internal/tools/power-cut -rounds 0 -faults 0 -fuse $(ROUNDS)
 
 soak: build ## 200 power cuts, 200 rounds of kill -9 under every kind of topic, then kill -9 rounds until it is stopped
 	$(GO) run ./internal/tools/power-cut -rounds 100 -faults 3

@@ -18,13 +18,14 @@ type broker struct {
 }
 
 // startBroker starts it and waits for its ready line.
-func startBroker(bin, data, address, logFile string) (*broker, error) {
+func startBroker(bin, data, address, logFile string, more ...string) (*broker, error) {
 	errs, err := os.OpenFile(logFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = errs.Close() }() // the process has its own descriptor
 	cmd := exec.Command(bin, "server", "--data-dir", data, "--listen", address, "--zk-listen", "127.0.0.1:0", "--override", "offsets.topic.num.partitions=2")
+	cmd.Args = append(cmd.Args, more...)
 	cmd.Stderr = errs
 	out, err := cmd.StdoutPipe()
 	if err != nil {

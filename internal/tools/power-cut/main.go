@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/pelton-broker/pelton/internal/task"
 )
 
 // setup is what the rounds share.
@@ -19,12 +21,14 @@ type setup struct {
 	ctx               context.Context // ends by a signal, so that mounts are given back
 	bin, dir, address string
 	logFile           string
+	group             *task.Group // waits for processes
 }
 
 func main() {
 	rounds := flag.Int("rounds", 10, "power cuts on each file system")
 	kinds := flag.String("fs", "ext4,xfs", "file systems")
 	faults := flag.Int("faults", 1, "rounds on a device without room, where fsync fails, and on a full file system")
+	fuse := flag.Int("fuse", 0, "rounds of each fault of a disk, on a FUSE file system")
 	bin := flag.String("bin", "bin/pelton", "the broker")
 	address := flag.String("listen", "127.0.0.1:0", "where the broker listens")
 	flag.Parse()
@@ -35,8 +39,11 @@ func main() {
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	s := &setup{ctx: ctx, bin: *bin, dir: dir, address: *address, logFile: filepath.Join(dir, "broker.log")}
+	s := &setup{ctx: ctx, bin: *bin, dir: dir, address: *address, logFile: filepath.Join(dir, "broker.log"), group: task.NewGroup()}
 	err = s.all(strings.Split(*kinds, ","), *rounds, *faults)
+	if err == nil && *fuse > 0 {
+		err = s.diskFaults(*fuse)
+	}
 	switch {
 	case errors.Is(err, errMissing):
 		fmt.Println("power-cut:", err)
@@ -58,6 +65,9 @@ func tail(path string) {
 
 func (s *setup) all(kinds []string, rounds, faults int) error {
 	for _, kind := range kinds {
+		if rounds == 0 {
+			continue
+		}
 		if err := able(kind); err != nil {
 			return err
 		}
