@@ -14,12 +14,6 @@ import (
 	"github.com/pelton-broker/pelton/internal/disk"
 )
 
-// ErrAdopt is returned when directories that are to be taken over contradict each other or cannot all be read.
-var ErrAdopt = errors.New("logstore: the directories cannot be adopted")
-
-// ErrUnclaimed is returned when a partition is to be made where a directory of an earlier topic of that name lies, which nobody adopted.
-var ErrUnclaimed = errors.New("logstore: the directory holds an earlier topic of that name, which nobody has adopted")
-
 // Orphan is a topic whose partitions lie in the log directories while coordination does not know it.
 type Orphan struct {
 	Topic      string

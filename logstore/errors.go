@@ -30,6 +30,20 @@ var (
 	ErrNoDir = errors.New("logstore: no log directory is online")
 	// ErrMeta is returned when meta.properties contradicts the broker or another directory.
 	ErrMeta = errors.New("logstore: meta.properties does not fit")
+	// ErrAdopt is returned when directories that are to be taken over contradict each other or cannot all be read.
+	ErrAdopt = errors.New("logstore: the directories cannot be adopted")
+	// ErrUnclaimed is returned when a partition is to be made where a directory of an earlier topic of that name lies, which nobody adopted.
+	ErrUnclaimed = errors.New("logstore: the directory holds an earlier topic of that name, which nobody has adopted")
+	// ErrUnknownDir is returned when a log is to go to a directory that is none of this broker's.
+	ErrUnknownDir = errors.New("logstore: no such log directory")
+	// ErrLongName is returned when the directory of a move would have a name that no file system takes.
+	ErrLongName = errors.New("logstore: the topic's name is too long for a move")
+	// ErrNoFuture is returned when a move is to begin while a log directory is offline: it may hold an earlier one's files.
+	ErrNoFuture = errors.New("logstore: nothing moves while a log directory is offline")
+	// ErrTopicID is returned when a partition's directory belongs to a topic with another id.
+	ErrTopicID = errors.New("logstore: the directory belongs to a topic with another id")
+	// ErrGivenUp is returned when a log was not opened since its opening was to be given up.
+	ErrGivenUp = errors.New("logstore: the recovery was given up")
 )
 
 // CorruptError is returned when a file's content is damaged where it must not be.

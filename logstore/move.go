@@ -10,15 +10,6 @@ import (
 	"syscall"
 )
 
-var (
-	// ErrUnknownDir is returned when a log is to go to a directory that is none of this broker's.
-	ErrUnknownDir = errors.New("logstore: no such log directory")
-	// ErrLongName is returned when the directory of a move would have a name that no file system takes.
-	ErrLongName = errors.New("logstore: the topic's name is too long for a move")
-	// ErrNoFuture is returned when a move is to begin while a log directory is offline: it may hold an earlier one's files.
-	ErrNoFuture = errors.New("logstore: nothing moves while a log directory is offline")
-)
-
 // Move is a partition's way into another log directory: Kafka's future replica. Its files grow in a directory with the suffix -future, copied
 // from the log's by jobs off the shard, until little is missing; then the log stops taking appends for a moment, the rest is copied, and the
 // directories change their names. Any crash leaves one of the two as the log, and the move goes on after a start.

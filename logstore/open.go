@@ -9,17 +9,11 @@ import (
 	"github.com/pelton-broker/pelton/logstore/batch"
 )
 
-// ErrTopicID is returned when a partition's directory belongs to a topic with another id.
-var ErrTopicID = errors.New("logstore: the directory belongs to a topic with another id")
-
 // Open opens a partition's log, or makes it in the directory with the fewest. After an unclean stop the part beyond the recovery point is
 // scanned, cut to its last whole batch, and synced. The log is not bound to a disk yet. Opening an open one returns the same log.
 func (m *Manager) Open(tp TopicPartition, topicID [16]byte, o Options) (*Log, error) {
 	return m.OpenUntil(nil, tp, topicID, o)
 }
-
-// ErrGivenUp is returned when a log was not opened since its opening was to be given up.
-var ErrGivenUp = errors.New("logstore: the recovery was given up")
 
 // OpenUntil is Open that gives a recovery up when stop is closed: ErrGivenUp. The log is then as before, and may be opened again.
 func (m *Manager) OpenUntil(stop <-chan struct{}, tp TopicPartition, topicID [16]byte, o Options) (*Log, error) {

@@ -178,6 +178,31 @@ func TestNothingIsLeftForLater(t *testing.T) {
 	}
 }
 
+// A package's refusals stand together in its errors.go, once it has one.
+func TestSentinelsStandTogether(t *testing.T) {
+	sources := tree(t)
+	has := map[string]bool{}
+	for _, s := range sources {
+		has[s.Dir] = has[s.Dir] || strings.HasSuffix(s.Path, "/errors.go")
+	}
+	sentinel := regexp.MustCompile(`(?m)^(?:var |\t)(Err[A-Z]\w*) += errors\.New\(`)
+	found := 0
+	for _, s := range sources {
+		for _, m := range sentinel.FindAllStringSubmatch(s.Text, -1) {
+			switch {
+			case s.Test || !has[s.Dir]:
+			case strings.HasSuffix(s.Path, "/errors.go"):
+				found++
+			default:
+				t.Errorf("%s: %s belongs into errors.go", s.Path, m[1])
+			}
+		}
+	}
+	if found < 50 {
+		t.Errorf("only %d sentinels in all: this test sees nothing", found)
+	}
+}
+
 func TestNoSleepsInTests(t *testing.T) {
 	for _, s := range tree(t) {
 		if !s.Test {

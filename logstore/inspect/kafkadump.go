@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -106,9 +105,6 @@ const (
 	sufTxn      = ".txnindex"
 	sufSnapshot = ".snapshot"
 )
-
-// ErrName is returned when a file's name does not begin with an offset.
-var ErrName = errors.New("the name does not begin with an offset")
 
 // baseOf is the offset that a file's name begins with, and its path without the suffix.
 func baseOf(path string) (base int64, stem string, err error) {

@@ -12,9 +12,6 @@ import (
 	"github.com/pelton-broker/pelton/logstore/batch"
 )
 
-// ErrNotThere is returned when no record has the offset or timestamp looked for.
-var ErrNotThere = errors.New("no record is there")
-
 // Step is one step of a lookup as a broker does it.
 type Step struct {
 	Stage string `json:"stage"` // names, time index, offset index, scan, record

@@ -3,7 +3,6 @@ package inspect
 import (
 	"encoding/base64"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"sort"
 	"strconv"
@@ -20,9 +19,6 @@ type Parser func(r *batch.Record) (key, value *string, err error)
 
 // Decoder makes bytes readable.
 type Decoder func(b []byte) (string, error)
-
-// ErrDecoder is returned when no decoder has the name asked for.
-var ErrDecoder = errors.New("decoder not known: StringDecoder, IntegerDecoder, LongDecoder and DefaultDecoder are there")
 
 // DecoderFor finds the decoder that a Java class name stands for; the package does not matter.
 func DecoderFor(class string) (Decoder, error) {

@@ -21,13 +21,6 @@ const (
 	Skip     Choice = "skip"     // the damaged batches are taken out: their offsets become a hole, what is behind them stays
 )
 
-var (
-	// ErrSound is returned when there is nothing that a choice could be about.
-	ErrSound = errors.New("no record of this partition is damaged")
-	// ErrNotSegment is returned when a directory has no segment.
-	ErrNotSegment = errors.New("no segment is in the directory")
-)
-
 // Repair mends a partition's directory.
 type Repair struct {
 	FS  disk.FS

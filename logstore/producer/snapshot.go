@@ -2,7 +2,6 @@ package producer
 
 import (
 	"encoding/binary"
-	"errors"
 	"hash/crc32"
 	"sort"
 )
@@ -15,9 +14,6 @@ const (
 	snapshotHeader  = 10
 	snapshotEntry   = 46
 )
-
-// ErrSnapshot is returned when bytes are not a whole snapshot of version 1 with the right CRC.
-var ErrSnapshot = errors.New("producer: not a snapshot, or a damaged one")
 
 // EncodeSnapshot writes the written half, producers in order of their ids.
 func (t *Table) EncodeSnapshot() []byte {

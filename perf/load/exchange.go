@@ -10,9 +10,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// ErrAnswer is returned when an answer cannot be read or is not the one that was due.
-var ErrAnswer = errors.New("load: unreadable answer")
-
 // exchange is one connection's side of a workload: what it sends, and how it takes the answer.
 type exchange interface {
 	// next stamps the prepared frame and returns it; it is valid until the next call.

@@ -1,7 +1,6 @@
 package load
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -90,9 +89,6 @@ func Defaults(mode string) Options {
 	}
 	return o
 }
-
-// ErrOption is returned when an option has a value that it cannot have; the message names it.
-var ErrOption = errors.New("load: option")
 
 // Check refuses what cannot be, in words that say what can.
 func (o Options) Check() error {

@@ -11,10 +11,6 @@ import (
 	"time"
 )
 
-// ErrCounts is returned when the broker's log does not hold exactly what was acknowledged, or a
-// consumer did not get exactly what the log holds.
-var ErrCounts = errors.New("load: counts differ")
-
 // Run does what the options say, prints the final table (or JSON) to out and returns the result.
 // A result comes with an error when the work was done but its counts do not agree.
 func Run(ctx context.Context, o Options, out io.Writer) (*Result, error) {

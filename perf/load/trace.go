@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,9 +11,6 @@ import (
 	"strconv"
 	"strings"
 )
-
-// ErrTrace is returned when a workload file cannot be read; the message has the file and the line.
-var ErrTrace = errors.New("load: workload file")
 
 // traceVersion is written into a file's first line.
 const traceVersion = 1

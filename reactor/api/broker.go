@@ -2,7 +2,6 @@ package api
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -25,9 +24,6 @@ import (
 	"github.com/pelton-broker/pelton/reactor/quota"
 	"github.com/pelton-broker/pelton/reactor/wire"
 )
-
-// ErrNotHosted is returned when a partition is not open on this broker.
-var ErrNotHosted = errors.New("api: the partition is not on this broker")
 
 // Parts are what a Broker is built from.
 type Parts struct {

@@ -12,6 +12,9 @@ import (
 	"github.com/pelton-broker/pelton/replica"
 )
 
+// ErrNotHosted is returned when a partition is not open on this broker.
+var ErrNotHosted = errors.New("api: the partition is not on this broker")
+
 // codeRow maps one domain error to Kafka's code.
 type codeRow struct {
 	err  error

@@ -2,16 +2,12 @@ package wire
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 )
 
 // MaxTags is how many tagged fields one structure may carry. Kafka defines at most a handful;
 // millions of two-byte tags in a header are an attack (CVE-2026-111115).
 const MaxTags = 64
-
-// ErrTruncated is returned when a field reaches past the end of its frame.
-var ErrTruncated = errors.New("wire: the frame ends inside a field")
 
 // Reader walks a frame. Its strings and byte fields are views into the frame.
 type Reader struct {

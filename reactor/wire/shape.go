@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -12,9 +11,6 @@ import (
 // MaxElements bounds the elements of all arrays of one request. A cluster has fewer partitions than this, and a decoded element costs about
 // a hundred bytes however few it had on the wire.
 const MaxElements = 1 << 18
-
-// ErrTooManyElements is returned when a request's arrays hold more than MaxElements.
-var ErrTooManyElements = errors.New("wire: too many array elements")
 
 // Shape is the layout of a request over its versions: enough to walk over its bytes without decoding them. A generic decoder makes room for
 // what a count claims before it looks at the elements; the walk comes first and refuses counts that the bytes cannot hold, and floods of

@@ -2,14 +2,6 @@ package jute
 
 import (
 	"encoding/binary"
-	"errors"
-)
-
-var (
-	// ErrShort is returned when a record ends before its last field.
-	ErrShort = errors.New("jute: record is too short")
-	// ErrLength is returned when a length or count is negative (other than -1) or larger than the record.
-	ErrLength = errors.New("jute: unreasonable length")
 )
 
 // Reader takes a record apart. It never copies byte fields and never reads past its input;

@@ -25,9 +25,6 @@ const (
 	frameMax = 256 << 20
 )
 
-// ErrConnect is returned by Run when no server of the list opens a session.
-var ErrConnect = errors.New("zk shell: cannot open a session")
-
 // conn is a session on one connection, used by one goroutine.
 type conn struct {
 	c       net.Conn

@@ -13,9 +13,6 @@ import (
 	"github.com/pelton-broker/pelton/zk/jute"
 )
 
-// ErrUsage is wrapped by the error of a command that was not understood; its text is the command's usage.
-var ErrUsage = errors.New("usage")
-
 // call is one command being carried out.
 type call struct {
 	ctx   context.Context

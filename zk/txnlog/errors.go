@@ -12,6 +12,10 @@ var (
 	ErrNoSnapshot = errors.New("txnlog: no sound snapshot")
 	// ErrFormat is wrapped by CorruptError when a file is not of ZooKeeper's format at all.
 	ErrFormat = errors.New("txnlog: unknown file format")
+	// ErrOccupied is returned by Import when the target holds files already.
+	ErrOccupied = errors.New("txnlog: the target directory holds snapshots or logs already")
+	// ErrCompressed is returned by Import when the newest snapshot is compressed.
+	ErrCompressed = errors.New("txnlog: compressed snapshots are not read; have Apache's server write one with snapshot.compression.method empty")
 )
 
 // CorruptError is damage in a file: bytes that were durable once do not read back as they were written.

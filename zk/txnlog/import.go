@@ -8,12 +8,6 @@ import (
 	"github.com/pelton-broker/pelton/internal/disk"
 )
 
-// ErrOccupied is returned by Import when the target holds files already.
-var ErrOccupied = errors.New("txnlog: the target directory holds snapshots or logs already")
-
-// ErrCompressed is returned by Import when the newest snapshot is compressed.
-var ErrCompressed = errors.New("txnlog: compressed snapshots are not read; have Apache's server write one with snapshot.compression.method empty")
-
 // Import reads the snapshots and logs of another server, Apache's of 3.4 to 3.9 among them, and writes what they amount to as one snapshot
 // into an empty directory. The source is only read. Sessions come along, so that the time of their ephemerals runs from the first start.
 func Import(fs disk.FS, snapDir, logDir, to string) (*Recovered, error) {
