@@ -157,7 +157,7 @@ modes-short: build ## of the same, what a broker and its coordination do to each
 zk-sim: ## 300 seeds of the simulated ensemble: three and five members, everything going wrong (SEEDS=, SEED0=)
 	$(GO) test -count 1 -timeout 30m -run '^TestSimulation' ./zk/ensemble -args -sim.seeds $(or $(SEEDS),300) -sim.first $(or $(SEED0),1)
 
-zk-linear: build ## 200 000 operations on three servers that are killed, stopped and separated; porcupine says whether they are linearizable (root for partitions)
+zk-linear: build ## 200 000 operations on three servers that are killed, stopped, separated and cut off the power; porcupine says whether they are linearizable (root for partitions and power cuts)
 	$(GO) run ./internal/tools/ensemble $(ARGS)
 
 zk-linear-short: build ## the same with 25 000 operations

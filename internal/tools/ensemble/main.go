@@ -77,11 +77,28 @@ func linear(ops, clients int, command string, base int, seed int64, keep bool) e
 	for i := range clients {
 		working.Go("client", func(context.Context) { w.client(i, rand.New(rand.NewSource(seed+int64(i)*1000))) })
 	}
+	watched := make(chan error, watchers)
+	told := make(chan int, watchers)
+	for i := range watchers {
+		working.Go("watcher", func(context.Context) {
+			n, err := w.watch(rand.New(rand.NewSource(seed + 500 + int64(i))))
+			told <- n
+			watched <- err
+		})
+	}
 	working.Stop() // clients end by themselves
 	harming.Stop()
 	if err := <-harmed; err != nil {
 		return err
 	}
+	events := 0
+	for range watchers {
+		events += <-told
+		if err := <-watched; err != nil {
+			return err
+		}
+	}
+	fmt.Printf("%d changes were told before they were seen, no session went back\n", events)
 	fmt.Printf("%d operations in %s\n", w.h.count(), time.Since(w.h.begun).Round(time.Second))
 	if err := w.after(); err != nil {
 		return err
@@ -108,9 +125,12 @@ func harm(c *cluster, rng *rand.Rand, stop <-chan struct{}) error {
 		if rng.Intn(2) == 0 {
 			i = c.leader()
 		}
-		kind := []string{"kill", "stop", "split", "kill", "split", "stop", "all"}[round%7]
+		kind := []string{"kill", "stop", "split", "cut", "kill", "split", "stop", "all", "blackout"}[round%9]
 		if kind == "split" && !c.spaces {
 			kind = "stop"
+		}
+		if c.volumes == nil && (kind == "cut" || kind == "blackout") {
+			kind = "kill"
 		}
 		fmt.Printf("%s server %d\n", kind, i+1)
 		switch kind {
@@ -128,6 +148,14 @@ func harm(c *cluster, rng *rand.Rand, stop <-chan struct{}) error {
 			c.split(i, true)
 			pause(2 * between())
 			c.split(i, false)
+		case "cut":
+			if err := c.cut(i); err != nil {
+				return err
+			}
+		case "blackout":
+			if err := c.cut(0, 1, 2); err != nil {
+				return err
+			}
 		case "all":
 			for j := range 3 {
 				c.kill(j)
@@ -155,6 +183,9 @@ type work struct {
 	names map[string]bool
 	bad   error
 }
+
+// watchers read with watches beside the clients.
+const watchers = 4
 
 const sessionTime = 6 * time.Second
 
