@@ -77,28 +77,15 @@ func linear(ops, clients int, command string, base int, seed int64, keep bool) e
 	for i := range clients {
 		working.Go("client", func(context.Context) { w.client(i, rand.New(rand.NewSource(seed+int64(i)*1000))) })
 	}
-	watched := make(chan error, watchers)
-	told := make(chan int, watchers)
-	for i := range watchers {
-		working.Go("watcher", func(context.Context) {
-			n, err := w.watch(rand.New(rand.NewSource(seed + 500 + int64(i))))
-			told <- n
-			watched <- err
-		})
-	}
+	watched := w.watchers(working, seed+500)
 	working.Stop() // clients end by themselves
 	harming.Stop()
 	if err := <-harmed; err != nil {
 		return err
 	}
-	events := 0
-	for range watchers {
-		events += <-told
-		if err := <-watched; err != nil {
-			return err
-		}
+	if err := watched(); err != nil {
+		return err
 	}
-	fmt.Printf("%d changes were told before they were seen, no session went back\n", events)
 	fmt.Printf("%d operations in %s\n", w.h.count(), time.Since(w.h.begun).Round(time.Second))
 	if err := w.after(); err != nil {
 		return err
@@ -183,9 +170,6 @@ type work struct {
 	names map[string]bool
 	bad   error
 }
-
-// watchers read with watches beside the clients.
-const watchers = 4
 
 const sessionTime = 6 * time.Second
 

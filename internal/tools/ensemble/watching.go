@@ -3,12 +3,15 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand"
 	"sync/atomic"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/pelton-broker/pelton/internal/task"
 )
 
 // watcher reads znodes with a watch while others change them: what a session sees never goes back, and nobody sees a change before the event
@@ -20,6 +23,33 @@ type watcher struct {
 	cuts atomic.Int64
 	seen map[string]int64 // highest mzxid of each znode in this session
 	told int              // changes that were seen behind their event
+}
+
+// watching is how many read with watches beside the clients.
+const watching = 4
+
+// watchers starts them; what is returned waits for them and says what they saw.
+func (w *work) watchers(group *task.Group, seed int64) func() error {
+	ended, told := make(chan error, watching), make(chan int, watching)
+	for i := range watching {
+		group.Go("watcher", func(context.Context) {
+			n, err := w.watch(rand.New(rand.NewSource(seed + int64(i))))
+			told <- n
+			ended <- err
+		})
+	}
+	return func() error {
+		events, errs := 0, []error(nil)
+		for range watching {
+			events += <-told
+			errs = append(errs, <-ended)
+		}
+		err := errors.Join(errs...)
+		if err == nil {
+			fmt.Printf("%d changes were told before they were seen, no session went back\n", events)
+		}
+		return err
+	}
 }
 
 // readsPerWatch bounds how long a watch is waited for.
