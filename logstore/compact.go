@@ -158,12 +158,15 @@ func (s *swapWork) Run() {
 	}
 }
 
-// swap renames: the new log is .swap, which a start completes; then the old files are out of the way; then the new ones have their names.
+// swap renames: the new log is .swap, which a start completes, Kafka's too: that one takes a .cleaned beside it for a sign that it is not
+// whole, so the log is the last to get there. Then the old files are out of the way; then the new ones have their names.
 func (s *swapWork) swap(g cleanedGroup) error {
 	f := s.l.fs
 	dir := filepath.Dir(g.seg.stem)
-	if err := f.Rename(g.seg.stem+sufLog+sufCleaned, g.seg.stem+sufLog+sufSwap); err != nil {
-		return err
+	for _, suffix := range []string{sufIndex, sufTime, sufTxn, sufLog} {
+		if err := f.Rename(g.seg.stem+suffix+sufCleaned, g.seg.stem+suffix+sufSwap); err != nil && (suffix != sufTxn || !errors.Is(err, fs.ErrNotExist)) {
+			return err
+		}
 	}
 	if err := f.SyncDir(dir); err != nil {
 		return err
@@ -176,7 +179,7 @@ func (s *swapWork) swap(g cleanedGroup) error {
 		}
 	}
 	for _, suffix := range []string{sufIndex, sufTime, sufTxn} {
-		if err := f.Rename(g.seg.stem+suffix+sufCleaned, g.seg.stem+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := f.Rename(g.seg.stem+suffix+sufSwap, g.seg.stem+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

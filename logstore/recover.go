@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -223,6 +224,12 @@ func (o *opening) finishSwaps(logs []int64) ([]int64, error) {
 func (o *opening) tidy(entries []fs.DirEntry) (logs []int64, err error) {
 	l := o.l
 	names := map[string]bool{}
+	unfinished := int64(math.MaxInt64) // first log of a cleaning that did not get to its point of no return
+	for _, e := range entries {
+		if base, suffix, ok := parseFileName(strings.TrimSuffix(e.Name(), sufCleaned)); ok && suffix == sufLog && strings.HasSuffix(e.Name(), sufCleaned) {
+			unfinished = min(unfinished, base)
+		}
+	}
 	for _, e := range entries {
 		name := e.Name()
 		full := filepath.Join(l.path, name)
@@ -231,7 +238,9 @@ func (o *opening) tidy(entries []fs.DirEntry) (logs []int64, err error) {
 			err = l.fs.Remove(full)
 		case strings.HasSuffix(name, sufSwap):
 			// The cleaner's result was whole when it got this name: it takes the place of the old segment, whose indexes are made anew.
-			if name = strings.TrimSuffix(name, sufSwap); strings.HasSuffix(name, sufLog) {
+			// But for one of several that Kafka makes of one, while an earlier of them is not whole: the old segment is still there.
+			name = strings.TrimSuffix(name, sufSwap)
+			if base, suffix, ok := parseFileName(name); ok && suffix == sufLog && base < unfinished {
 				names[name] = true
 				o.swaps = append(o.swaps, name)
 			} else {
@@ -385,7 +394,7 @@ func (o *opening) loadIndexes(seg *Segment, last bool) bool {
 		return true
 	}
 	if b, err := o.l.fs.ReadFile(seg.stem + sufTxn); err == nil {
-		if seg.txns, err = decodeTxnIndex(b); err != nil {
+		if seg.txns, err = decodeTxnIndex(b); err != nil || !last && !within(seg.txns, seg) {
 			return false
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -396,9 +405,12 @@ func (o *opening) loadIndexes(seg *Segment, last bool) bool {
 			return false
 		}
 	}
+	if !last && (seg.times.n == 0 || seg.offsets.n == 0) && o.lacksEntries(seg) {
+		return false
+	}
 	if seg.times.n > 0 {
 		ts, relative, _, err := seg.times.timeAt(nil, seg.times.n-1)
-		if err != nil || ts < 0 || relative < 0 || !growing(&seg.times) {
+		if err != nil || ts < 0 || relative < 0 || ts == 0 && relative == 0 || !growing(&seg.times) || !last && seg.base+int64(relative) >= seg.next {
 			return false
 		}
 		seg.maxTime, seg.maxTimeLast = ts, seg.base+int64(relative)
@@ -411,6 +423,28 @@ func (o *opening) loadIndexes(seg *Segment, last bool) bool {
 	}
 	seg.settled = !last
 	return true
+}
+
+// within tells whether the transactions of an index ended in its segment.
+func within(txns []AbortedTxn, seg *Segment) bool {
+	n := len(txns)
+	return n == 0 || txns[0].LastOffset >= seg.base && txns[n-1].LastOffset < seg.next
+}
+
+// lacksEntries tells whether an index is empty that cannot be: a batch lies behind the first interval, or the first one has a timestamp.
+func (o *opening) lacksEntries(seg *Segment) bool {
+	o.scan.ahead = headerRead
+	defer func() { o.scan.ahead = 0 }()
+	o.scan.reset(seg.file, 0, seg.size, false)
+	for {
+		e, _, pos, err := o.scan.next()
+		if err != nil || pos > int64(o.l.opt.IndexInterval) {
+			return err != io.EOF && (err != nil || seg.offsets.n == 0)
+		}
+		if seg.times.n == 0 && e.MaxTimestamp >= 0 {
+			return true
+		}
+	}
 }
 
 // growing looks at the last two entries: reserved room that was never cut is zeros there.
@@ -435,6 +469,12 @@ func (o *opening) loadIndex(seg *Segment, x *Index, last bool) bool {
 			return false
 		}
 		x.mem = trimZeros(b, x.width)
+		if len(b)%x.width != 0 {
+			return false
+		}
+		if len(x.mem) < len(b) { // room that no clean stop leaves: the next one cuts it
+			o.l.dirty = true
+		}
 		x.n = len(x.mem) / x.width
 		return sortedIndex(x.mem, x.width)
 	}
@@ -487,9 +527,9 @@ const tailRead = 16 << 10
 
 // tail reads the headers from the last indexed batch to the end of the active segment: what the indexes do not say.
 func (o *opening) tail(seg *Segment) error {
-	from := int64(0)
+	from, relative := int64(0), int32(0)
 	if n := seg.offsets.n; n > 0 {
-		_, from, _, _ = seg.offsets.offsetAt(nil, n-1)
+		relative, from, _, _ = seg.offsets.offsetAt(nil, n-1)
 	}
 	size := seg.size
 	seg.next, seg.sinceIndex = seg.base, 0
@@ -502,7 +542,7 @@ func (o *opening) tail(seg *Segment) error {
 		if err == io.EOF {
 			break
 		}
-		if err != nil || e.Last < seg.next {
+		if err != nil || e.Last < seg.next || pos == from && indexed && e.Last != seg.base+int64(relative) || !indexed && pos > int64(o.l.opt.IndexInterval) {
 			return errors.Join(err, errTail)
 		}
 		if e.MaxTimestamp > seg.maxTime {
@@ -513,6 +553,9 @@ func (o *opening) tail(seg *Segment) error {
 		}
 		seg.sinceIndex += int64(e.Size)
 		seg.next = e.Last + 1
+	}
+	if seg.maxTimeLast >= max(seg.next, seg.base+1) || !within(seg.txns, seg) || seg.times.n == 0 && seg.maxTime >= 0 {
+		return errTail
 	}
 	o.firstTime(seg)
 	return nil

@@ -46,7 +46,7 @@ func decodeTxnIndex(b []byte) ([]AbortedTxn, error) {
 			ProducerID: int64(binary.BigEndian.Uint64(b[2:])), FirstOffset: int64(binary.BigEndian.Uint64(b[10:])),
 			LastOffset: int64(binary.BigEndian.Uint64(b[18:])), LastStable: int64(binary.BigEndian.Uint64(b[26:])),
 		}
-		if binary.BigEndian.Uint16(b) != txnVersion || x.FirstOffset > x.LastOffset || (len(list) > 0 && x.LastOffset <= list[len(list)-1].LastOffset) {
+		if binary.BigEndian.Uint16(b) != txnVersion || x.FirstOffset >= x.LastOffset || (len(list) > 0 && x.LastOffset <= list[len(list)-1].LastOffset) {
 			return nil, errTxnIndex
 		}
 		list = append(list, x)
