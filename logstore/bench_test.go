@@ -1,6 +1,8 @@
 package logstore
 
 import (
+	"fmt"
+	"math/rand"
 	"syscall"
 	"testing"
 	"time"
@@ -69,4 +71,39 @@ func cpuTime(b *testing.B) time.Duration {
 		b.Fatal(err)
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// BenchmarkCompact cleans 128 MB of records of 1 kB in batches of 1 MB, one of ten live. MB/cpu-s is what one core cleans.
+func BenchmarkCompact(b *testing.B) {
+	var cpu time.Duration
+	var size int64
+	for b.Loop() {
+		b.StopTimer()
+		w := newWorld(b, Options{SegmentBytes: 32 << 20, Compact: true, MinCleanableRatio: 1e-9, DeleteRetentionMs: 1000, DedupeBytes: 128 << 20})
+		l := w.log("t")
+		rng := rand.New(rand.NewSource(1))
+		for l.SizeBytes() < 128<<20 {
+			bd := batch.NewBuilder(batch.None)
+			for range 1000 {
+				bd.Add(1, fmt.Appendf(nil, "key-%012d", rng.Intn(13_000)), make([]byte, 1000))
+			}
+			w.produce(l, bd.Bytes())
+		}
+		o := l.Options()
+		o.Cleaner = true
+		l.SetOptions(o)
+		size = l.SizeBytes()
+		b.StartTimer()
+		before := cpuTime(b)
+		w.compact(l)
+		cpu += cpuTime(b) - before
+		b.StopTimer()
+		if l.SizeBytes() > size/2 {
+			b.Fatalf("%d of %d bytes are left", l.SizeBytes(), size)
+		}
+		w.stop()
+		b.StartTimer()
+	}
+	b.SetBytes(size)
+	b.ReportMetric(float64(b.N)*float64(size)/1e6/cpu.Seconds(), "MB/cpu-s")
 }

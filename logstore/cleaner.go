@@ -28,7 +28,15 @@ type cleaner struct {
 	keys     *offsetMap
 	upTo     int64 // found: everything below is clean now
 	made     []cleanedGroup
+
+	// Kept from batch to batch, so that a cleaning makes no garbage: which records of the batch stay, what they become, and its bytes.
+	keep    []bool
+	builder batch.Builder
+	out     []byte
 }
+
+// cleanChunk is how much a cleaning reads at a time. A batch that its chunk ends in is read again: the chunk must be large against a batch.
+const cleanChunk = 4 << 20
 
 // lastBatch is a producer's newest batch.
 type lastBatch struct {
@@ -44,6 +52,7 @@ type cleanedGroup struct {
 
 // run does it all; files have the suffix .cleaned afterwards.
 func (c *cleaner) run() error {
+	c.scan.ahead = cleanChunk
 	if err := c.buildMap(); err != nil {
 		return err
 	}
@@ -81,13 +90,13 @@ func (c *cleaner) discard() {
 
 // buildMap notes the last offset of every key of the dirty part, as far as there is room.
 func (c *cleaner) buildMap() error {
-	var bytes int64
+	var bytes, offsets int64
 	for _, s := range c.segments {
 		if s.next > c.dirty {
-			bytes += s.size
+			bytes, offsets = bytes+s.size, offsets+s.next-max(s.base, c.dirty)
 		}
 	}
-	c.keys = newOffsetMap(c.opt.DedupeBytes, uint64(bytes)/minRecord+1)
+	c.keys = newOffsetMap(c.opt.DedupeBytes, min(uint64(bytes)/minRecord, uint64(offsets))+1)
 	c.keys.latest = c.dirty - 1
 	txns := newTxnTrack(c.aborted, c.firstDirty())
 	for _, seg := range c.segments {
@@ -255,9 +264,11 @@ func (c *cleaner) filter(e *batch.Entry, b []byte, txns *txnTrack, isLast bool, 
 		gone = txns.data(e)
 	}
 	all, tombstones := true, false
+	c.keep = c.keep[:0]
 	if !gone && !e.IsControl() {
 		err := c.records.Each(b, func(r batch.Record) bool {
 			keep := c.keeps(e, &r, seg)
+			c.keep = append(c.keep, keep)
 			all = all && keep
 			tombstones = tombstones || (keep && r.Value == nil)
 			return true
@@ -270,7 +281,7 @@ func (c *cleaner) filter(e *batch.Entry, b []byte, txns *txnTrack, isLast bool, 
 	if !gone && all && !horizon {
 		return b, nil
 	}
-	kept, err := c.rebuild(e, b, gone, horizon, seg)
+	kept, err := c.rebuild(e, b, gone, horizon)
 	if err != nil || kept != nil {
 		return kept, err
 	}
@@ -280,29 +291,35 @@ func (c *cleaner) filter(e *batch.Entry, b []byte, txns *txnTrack, isLast bool, 
 	return nil, nil
 }
 
-// rebuild makes a batch of the records that stay; nil when none does.
-func (c *cleaner) rebuild(e *batch.Entry, b []byte, gone, horizon bool, seg *Segment) ([]byte, error) {
-	if gone {
+// rebuild makes a batch of the records that stay, by what c.keep says of each; nil when none does. It is valid until the next call.
+func (c *cleaner) rebuild(e *batch.Entry, b []byte, gone, horizon bool) ([]byte, error) {
+	if gone || (!e.IsControl() && !slices.Contains(c.keep, true)) {
 		return nil, nil
 	}
-	bd := batch.NewBuilder(e.Codec())
+	bd := &c.builder
+	bd.Reset()
+	bd.Codec, bd.Codecs = e.Codec(), c.records.Codecs
 	bd.BaseOffset, bd.LeaderEpoch, bd.ProducerID, bd.ProducerEpoch, bd.BaseSequence = e.BaseOffset, e.LeaderEpoch, e.ProducerID, e.ProducerEpoch, e.BaseSequence
 	bd.Transactional, bd.Control, bd.LogAppendTime, bd.LastDelta = e.IsTransactional(), e.IsControl(), e.IsLogAppendTime(), e.LastOffsetDelta
+	bd.DeleteHorizon = 0
 	if e.HasDeleteHorizon() {
 		bd.DeleteHorizon = e.FirstTimestamp
 	} else if horizon {
 		bd.DeleteHorizon = c.nowMs + c.opt.DeleteRetentionMs
 	}
+	n := 0
 	err := c.records.Each(b, func(r batch.Record) bool {
-		if e.IsControl() || c.keeps(e, &r, seg) {
+		if e.IsControl() || c.keep[n] {
 			bd.Copy(&r)
 		}
+		n++
 		return true
 	})
 	if err != nil || bd.Count() == 0 {
 		return nil, err
 	}
-	return bd.Append(nil)
+	c.out, err = bd.Append(c.out[:0])
+	return c.out, err
 }
 
 // keeps decides over one record.
