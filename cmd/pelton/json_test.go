@@ -19,7 +19,7 @@ func runnable(c *cobra.Command, words string, into map[string]*cobra.Command) {
 	if c.Hidden || c.Name() == "help" || c.Name() == "completion" {
 		return
 	}
-	if !c.HasSubCommands() {
+	if !c.HasSubCommands() || c.Args != nil { // log-dirs does something alone, and has a verb below it
 		into[words] = c
 	}
 	for _, sub := range c.Commands() {
@@ -71,7 +71,7 @@ func clientLines() []jsonLine {
 // elsewhere are the verbs that print JSON in tests of their own, or that are no client's.
 func elsewhere() map[string]string {
 	return map[string]string{
-		"perf self-test": "TestPerfAgainstABroker", "zk shell": "zk/shell.TestEveryVerbAnswersInJSON", "top": "TestTopOnceInADumbTerminalAndAsJSON",
+		"log-dirs move": "TestLogDirsMove", "perf self-test": "TestPerfAgainstABroker", "zk shell": "zk/shell.TestEveryVerbAnswersInJSON", "top": "TestTopOnceInADumbTerminalAndAsJSON",
 		"doctor": "TestDoctorExitCodesAndJSON", "lab run": "make lab-tiny runs it", "log adopt": "broker.TestAdoptDryRun has what is printed",
 		"server": "its ready line is JSON", "zk server": "its ready line is JSON", "zk import": "TestZkImport",
 	}

@@ -63,6 +63,7 @@ func logDirsCommand(std streams) *cobra.Command {
 	c.Flags().StringSliceVar(&topics, "topic", nil, "only these topics")
 	c.Flags().StringVar(&admin, "admin", "", "a broker's admin.listener: shows, for its directories, up to where each partition is on the disk, why a directory is offline, and how far its recovery is")
 	c.Flags().BoolVar(&all, "partitions", false, "list every partition")
+	c.AddCommand(logDirsMoveCommand(std))
 	return c
 }
 

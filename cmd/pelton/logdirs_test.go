@@ -46,3 +46,29 @@ broker_up 1
 		t.Error("another broker's partition got this one's figures")
 	}
 }
+
+func TestLogDirsMove(t *testing.T) {
+	dir := t.TempDir()
+	s := session{t, brokerIn(t, dir, "one", "two")}
+	s.ok("", "topics", "create", "goes")
+	s.ok("a\nb\nc\n", "produce", "goes")
+	from, to := dir+"/one", dir+"/two"
+	if out := s.ok("", "log-dirs", "move", "goes", "0", from, "--json"); !onlyJSON(out) || !strings.Contains(out, `"state": "moved"`) && !strings.Contains(out, `"state": "there"`) {
+		t.Fatal(out)
+	}
+	if out := s.ok("", "log-dirs", "move", "goes", "0", from, "--json"); !onlyJSON(out) || !strings.Contains(out, `"state": "there"`) {
+		t.Error(out)
+	}
+	if out := s.ok("", "log-dirs", "move", "goes", "0", to); !strings.Contains(out, "goes-0 moved on broker 0") || !strings.Contains(out, "0 records missing") {
+		t.Error(out)
+	}
+	if out := s.ok("", "consume", "goes", "-o", "beginning", "-e"); out != "a\nb\nc\n" {
+		t.Errorf("%q", out)
+	}
+	for want, args := range map[string][]string{"has the log directory": {"goes", "0", "/nowhere"}, "in no log directory": {"goes", "5", to}, "no partition": {"goes", "x", to}} {
+		code, _, errs := cli(t, "", append(append([]string{"log-dirs", "move"}, args...), "-b", s.address)...)
+		if code == 0 || !strings.Contains(errs, want) {
+			t.Errorf("%v: code %d, %q", args, code, errs)
+		}
+	}
+}

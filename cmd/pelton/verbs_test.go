@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,9 +19,17 @@ import (
 // ownBroker starts a broker in this process and gives its address.
 func ownBroker(t *testing.T) string {
 	t.Helper()
-	dir := t.TempDir()
+	return brokerIn(t, t.TempDir(), "logs")
+}
+
+// brokerIn starts one whose log directories have these names in dir.
+func brokerIn(t *testing.T, dir string, names ...string) string {
+	t.Helper()
+	for i := range names {
+		names[i] = filepath.Join(dir, names[i])
+	}
 	c, _, err := config.Load(nil, nil, map[string]string{
-		"log.dirs": dir + "/logs", "pelton.zookeeper.data.dir": dir + "/zookeeper", "pelton.zookeeper.listen": "127.0.0.1:0",
+		"log.dirs": strings.Join(names, ","), "pelton.zookeeper.data.dir": dir + "/zookeeper", "pelton.zookeeper.listen": "127.0.0.1:0",
 		"listeners": "PLAINTEXT://127.0.0.1:0", "broker.id": "0", "num.shards": "2", "pelton.pin": "false",
 		"offsets.topic.replication.factor": "1", "offsets.topic.num.partitions": "2", "group.initial.rebalance.delay.ms": "0",
 	})
