@@ -95,17 +95,20 @@ func (d *fakeDisk) Cached(f *disk.File, _, _ int64) bool { return !d.cold[f.Fd()
 
 // world is one log directory, its manager, and one log on a fake shard.
 type world struct {
-	t     testing.TB
-	dirs  []string
-	clk   *clock.Manual
-	disk  disk.Disk
-	fake  *fakeDisk
-	m     *Manager
-	opt   Options
-	logs  map[string]*Log
-	ops   []*disk.Op
-	off   []error
-	anyID bool // take broker, cluster and topic ids from the files
+	t    testing.TB
+	dirs []string
+	clk  *clock.Manual
+	disk disk.Disk
+	fake *fakeDisk
+	m    *Manager
+	opt  Options
+	logs map[string]*Log
+	ops  []*disk.Op
+	off  []error
+	fs   disk.FS
+	// beside runs a job off the loop, if a test looks at that.
+	beside func(run func())
+	anyID  bool // take broker, cluster and topic ids from the files
 }
 
 func newWorld(t testing.TB, o Options) *world {
@@ -117,7 +120,10 @@ func newWorld(t testing.TB, o Options) *world {
 
 func (w *world) start() {
 	w.t.Helper()
-	o := ManagerOptions{Dirs: w.dirs, FS: disk.OS(), Clock: w.clk, BrokerID: 0, ClusterID: "c"}
+	if w.fs == nil {
+		w.fs = disk.OS()
+	}
+	o := ManagerOptions{Dirs: w.dirs, FS: w.fs, Clock: w.clk, BrokerID: 0, ClusterID: "c"}
 	if w.anyID {
 		o.BrokerID, o.ClusterID = -1, ""
 	}
@@ -181,7 +187,11 @@ func (w *world) turn(l *Log) {
 		}
 		worked := false
 		for job := l.TakeWork(); job != nil; job = l.TakeWork() {
-			job.Run()
+			if w.beside != nil {
+				w.beside(job.Run)
+			} else {
+				job.Run()
+			}
 			job.Apply()
 			worked = true
 		}

@@ -89,6 +89,7 @@ func TestRetentionByTime(t *testing.T) {
 	})
 	p := fetch(c, name, 0)
 	want(t, "from the beginning", p.ErrorCode, 1)
+	want(t, "where the log starts is told beside it", p.LogStartOffset, 200)
 	want(t, "the next record", mustProduce(c, name, values("v")), 200)
 }
 
