@@ -154,6 +154,22 @@ func TestReportShowsWhatIsNotMetAndKeepsItsConditions(t *testing.T) {
 	}
 }
 
+// A round that measured nothing must not cost the others their place in the record.
+func TestRecordTakesWhatIsNoNumber(t *testing.T) {
+	r := &report{base: map[string]any{}}
+	c := &contest{name: "c", claims: []claim{{row: "r", side: "a", metric: "m", over: "b", bound: 2, atMost: true}}}
+	if err := r.add(c, outcome{"a": {{"m": 0}}, "b": {{"m": 0}}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "history.jsonl")
+	if err := r.keep(path); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(path); err != nil || !strings.Contains(string(b), `"ratio":null`) || !strings.Contains(string(b), `"met":false`) {
+		t.Fatalf("%v %s", err, b)
+	}
+}
+
 func TestWarmLeavesNothingBehind(t *testing.T) {
 	dir := t.TempDir()
 	if err := lab.Warm(dir, 3<<20); err != nil {

@@ -160,7 +160,7 @@ func (o *opened) latencySides(t *target, batch []byte, rate float64, conns int, 
 }
 
 func (o *opened) openLoop(side string, t *target, w load.Workload, rate float64, length time.Duration, aim func(*load.Rig) error) (sample, error) {
-	w.WarmNs = int64(300 * time.Millisecond)
+	w.WarmNs = int64(min(300*time.Millisecond, length/4))
 	rig, err := load.NewRig(w)
 	if err != nil {
 		return nil, err

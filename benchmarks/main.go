@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/pelton-broker/pelton/internal/task"
+	"github.com/pelton-broker/pelton/perf/load"
 )
 
 // settings are the flags.
@@ -140,7 +141,7 @@ func (b *bench) measure(ctx context.Context, s settings, out io.Writer) error {
 		return fmt.Errorf("-not: %w", err)
 	}
 	rng := rand.New(rand.NewSource(s.seed))
-	r := &report{base: machine(s.dir)}
+	r := &report{base: load.Machine(s.dir)}
 	r.base["commit"], r.base["seed"] = commit(), s.seed
 	var brokers []*target
 	if s.pelton != "" {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"os"
 	"os/exec"
 	"strings"
@@ -58,7 +59,11 @@ func (r *report) add(c *contest, o outcome, far []figure) error {
 	return nil
 }
 
-func round4(v float64) float64 {
+// round4 keeps four digits; what is no number, as a ratio of two nothings, is null in the record.
+func round4(v float64) any {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
 	var out float64
 	fmt.Sscanf(fmt.Sprintf("%.4g", v), "%g", &out)
 	return out

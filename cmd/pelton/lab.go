@@ -10,12 +10,14 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pelton-broker/pelton/internal/task"
 	"github.com/pelton-broker/pelton/perf/lab"
+	"github.com/pelton-broker/pelton/perf/load"
 )
 
 // labCommand runs experiments on settings.
@@ -145,16 +147,37 @@ func runLab(ctx context.Context, file string, f labFlags, std streams) error {
 		if binary, err = os.Executable(); err != nil {
 			return err
 		}
+		if err := e.CheckKeys(knownKey); err != nil {
+			return usageError("%v", err)
+		}
 	}
 	runtime.LockOSThread() // brokers die with the thread that started them
 	group := task.NewGroup()
 	defer group.Stop()
 	bench := &lab.Bench{Binary: binary, Dir: f.dir, Log: io.Discard, Group: group}
-	r := &lab.Runner{Measure: bench.Measure, Host: lab.Machine{}, JournalPath: labJournal(), At: lab.PlaceOf(f.dir), Progress: std.err}
+	r := &lab.Runner{Measure: bench.Measure, Probe: bench.Probe, Host: lab.Machine{}, JournalPath: labJournal(), At: lab.PlaceOf(f.dir), Progress: std.err}
+	machine, began := load.MachineWords(f.dir), time.Now()
 	out, err := r.Run(ctx, e)
 	if err != nil {
 		return err
 	}
+	out.Machine, out.Made = machine, fmt.Sprintf("%s, in %v", began.Format("2006-01-02 15:04 MST"), time.Since(began).Round(time.Second))
+	return f.tell(out, std)
+}
+
+// knownKey refuses a key that the broker does not know or does not use, and a value that it does not take.
+func knownKey(key, value string) error {
+	_, warnings, err := serverFlags{overrides: []string{key + "=" + value}}.load()
+	for _, w := range warnings {
+		if w.Key == key && !strings.HasPrefix(w.Text, "taken as ") {
+			return fmt.Errorf("%s: %s (docs/CONFIG.md lists the keys)", key, w.Text)
+		}
+	}
+	return err
+}
+
+// tell prints what was found and writes the files that were asked for.
+func (f labFlags) tell(out *lab.Outcome, std streams) (err error) {
 	if f.json {
 		err = printJSON(std.out, viewOfExperiment(out))
 	} else {

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
 	"time"
-
-	"maps"
 
 	"github.com/pelton-broker/pelton/internal/task"
 	"github.com/pelton-broker/pelton/perf/load"
@@ -33,16 +34,66 @@ func (b *Bench) Measure(ctx context.Context, c Cell) (map[string]float64, error)
 	if err := Warm(b.Dir, 512<<20); err != nil {
 		return nil, fmt.Errorf("warming memory: %w", err)
 	}
-	argv := []string{b.Binary, "server", "--data-dir", dir, "--listen", "127.0.0.1:0", "--zk-listen", "127.0.0.1:0"}
-	for _, k := range slices.Sorted(maps.Keys(c.Overrides)) {
-		argv = append(argv, "--override", k+"="+c.Overrides[k])
-	}
-	p, err := StartReady(b.Group, 30*time.Second, b.Log, argv...)
+	p, err := b.start(dir, c.Overrides)
 	if err != nil {
 		return nil, err
 	}
 	m, err := b.work(ctx, p, c, dir)
 	return m, errors.Join(err, p.Stop())
+}
+
+// start starts a broker; when it does not, its last words are the reason.
+func (b *Bench) start(dir string, overrides map[string]string) (*Process, error) {
+	argv := []string{b.Binary, "server", "--data-dir", dir, "--listen", "127.0.0.1:0", "--zk-listen", "127.0.0.1:0"}
+	for _, k := range slices.Sorted(maps.Keys(overrides)) {
+		argv = append(argv, "--override", k+"="+overrides[k])
+	}
+	said := &lastLine{to: b.Log}
+	p, err := StartReady(b.Group, 30*time.Second, said, argv...)
+	if text := said.text(); err != nil && text != "" {
+		err = errors.New(text)
+	}
+	return p, err
+}
+
+// Probe implements Probe.
+func (b *Bench) Probe(overrides map[string]string) ([]string, error) {
+	dir := filepath.Join(b.Dir, "probe")
+	defer os.RemoveAll(dir)
+	p, err := b.start(dir, overrides)
+	if err != nil {
+		return nil, err
+	}
+	var missing []string
+	if list, ok := p.Ready["disk_reasons"].([]any); ok {
+		for _, reason := range list {
+			missing = append(missing, fmt.Sprint(reason))
+		}
+	}
+	return missing, p.Stop()
+}
+
+// lastLine passes on what a program says and keeps the last whole line of it.
+type lastLine struct {
+	to   io.Writer
+	mu   sync.Mutex
+	tail []byte
+}
+
+// Write implements io.Writer.
+func (l *lastLine) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tail = append(l.tail, b...)
+	l.tail = l.tail[max(0, len(l.tail)-2000):]
+	return l.to.Write(b)
+}
+
+func (l *lastLine) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	text := strings.TrimSpace(string(l.tail))
+	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
 // prepare puts there what is to be consumed, and drops it from the page cache if that is wanted.

@@ -51,12 +51,15 @@ func Settings() map[string]Setting {
 		"readahead":              {Paths: "/sys/block/DEVICE/queue/read_ahead_kb", Help: "KiB that the kernel reads ahead"},
 		"scheduler":              {Paths: "/sys/block/DEVICE/queue/scheduler", Help: "none, mq-deadline, bfq, kyber"},
 		"noatime":                {Paths: "mount:MOUNT", Help: "noatime, relatime, strictatime"},
-		"defer-taskrun":          {Refusal: "the broker has no key for it: it is used wherever the kernel grants it, and the ready line says so; compare disk-backend uring with portable"},
-		"fixed-buffers":          {Refusal: "the broker writes from the buffers that requests were read into, which are not registered with the ring"},
-		"io-wq":                  {Refusal: "the broker has no key for the limits of the kernel's ring workers"},
-		"send-path":              {Refusal: "records leave by sendfile; copies are made for TLS and old formats only, and MSG_ZEROCOPY and SEND_ZC are not used"},
-		"nodelay":                {Refusal: "TCP_NODELAY is always on; an answer is written whole, so there is nothing to cork"},
-		"quickack":               {Refusal: "the broker leaves TCP_QUICKACK to the kernel"},
+		"defer-taskrun":          {Key: "pelton.uring.defer.taskrun", Help: "the kernel leaves completions until the shard asks for them: true, false"},
+		"fixed-buffers":          {Key: "pelton.uring.fixed.buffers", Help: "buffers of requests are registered with the ring: true, false"},
+		"io-wq":                  {Key: "pelton.uring.iowq.bounded.max", Help: "kernel workers of a ring for file operations"},
+		"io-wq-unbounded":        {Key: "pelton.uring.iowq.unbounded.max", Help: "kernel workers of a ring for everything else"},
+		"io-wq-affinity":         {Key: "pelton.uring.iowq.affinity", Help: "cores of a ring's kernel workers: a list, or shard"},
+		"send-path":              {Key: "pelton.send.path", Help: "how records leave: sendfile, copy, zerocopy"},
+		"nodelay":                {Key: "pelton.socket.nodelay", Help: "TCP_NODELAY: true, false"},
+		"cork":                   {Key: "pelton.socket.cork", Help: "TCP_CORK: auto, always, never"},
+		"quickack":               {Key: "pelton.socket.quickack", Help: "TCP_QUICKACK: kernel, on, off"},
 		"broker-readahead":       {Refusal: "the broker's read-ahead follows the fetch's size; readahead turns the kernel's"},
 	}
 }
@@ -94,8 +97,8 @@ func (k Knob) files(host Host, at Place) ([]string, error) {
 	return files, nil
 }
 
-// brokerKey is the configuration key behind a knob, if it is one of the broker's.
-func (k Knob) brokerKey() string {
+// BrokerKey is the configuration key behind a knob, if it is one of the broker's.
+func (k Knob) BrokerKey() string {
 	switch k.Kind {
 	case KnobBroker:
 		return k.Name

@@ -86,6 +86,9 @@ func (e Effect) Sentence(what, metric string) string {
 // percent is a share in percent with its sign.
 func percent(v float64) string {
 	p := v * 100
+	if p > 999 {
+		return ">+999" // few runs that differ widely: the number itself says nothing
+	}
 	digits := 0
 	if math.Abs(p) < 10 {
 		digits = 1

@@ -81,6 +81,21 @@ func metricWords(name string) string {
 	return strings.TrimSuffix(name, "_us") + " latency"
 }
 
+// metricUnit is what a metric is counted in.
+func metricUnit(name string) string {
+	switch name {
+	case "cpu_s_per_gb":
+		return "s/GB"
+	case "records_per_second":
+		return "1/s"
+	case "mb_per_second":
+		return "MB/s"
+	}
+	return "µs"
+}
+
+func lessIsBetter(name string) bool { return name[0] == 'c' || name[0] == 'p' }
+
 // Load reads an experiment file.
 func Load(path string) (*Experiment, error) {
 	b, err := os.ReadFile(path)
@@ -249,6 +264,27 @@ func (e *Experiment) checkWorkload(k Knob) error {
 		}
 		if err != nil {
 			return e.bad(&yaml.Node{Line: k.line}, "knob workload %s: %v", k.Name, err)
+		}
+	}
+	return nil
+}
+
+// CheckKeys gives every value of the broker's keys to what knows them, and says where in the file one is wrong. A key that nobody
+// knows would be found to change nothing.
+func (e *Experiment) CheckKeys(check func(key, value string) error) error {
+	for _, key := range slices.Sorted(maps.Keys(e.Overrides)) {
+		if err := check(key, e.Overrides[key]); err != nil {
+			return fmt.Errorf("%w %s: broker overrides %s: %w", ErrExperiment, e.File, key, err)
+		}
+	}
+	for _, k := range e.Knobs {
+		for _, v := range k.Values {
+			if k.BrokerKey() == "" {
+				break
+			}
+			if err := check(k.BrokerKey(), v); err != nil {
+				return e.bad(&yaml.Node{Line: k.line}, "knob %s %s: %v", k.Kind, k.Name, err)
+			}
 		}
 	}
 	return nil

@@ -134,7 +134,7 @@ func TestRunFindsTheKnobThatMattersAndRestores(t *testing.T) {
 	if !strings.Contains(text.String(), "num.shards 1 instead of 2: −") || strings.Count(text.String(), "no change") != 2 {
 		t.Fatal(text.String())
 	}
-	if s := page.String(); strings.Count(s, "<circle") != 3 || strings.Contains(s, "http") || strings.Contains(s, "NaN") {
+	if s := page.String(); strings.Count(s, `class="dot"`) != 3 || !strings.Contains(s, "Less is better, to the left") || !strings.Contains(s, "<th>seed</th><td>1</td>") || strings.Contains(s, "http") || strings.Contains(s, "NaN") {
 		t.Fatal(s)
 	}
 	if rows, err := csv.NewReader(&table).ReadAll(); err != nil || len(rows) != 51 {
@@ -184,6 +184,57 @@ func TestRunLeavesOutWhatTheMachineRefuses(t *testing.T) {
 		if len(out.Refused) != 1 || !strings.Contains(out.Refused[0], "vm/dirty_ratio") || len(out.Findings) != 2 {
 			t.Fatalf("%s: refused %v, %d findings", name, out.Refused, len(out.Findings))
 		}
+	}
+}
+
+// What the broker does not start with, or is granted less for, is left out with its reason: a run would show no change, and lie.
+func TestRunLeavesOutWhatTheBrokerCannotGive(t *testing.T) {
+	e := parsed(t, `
+name: broker
+workload: {mode: produce, duration: 1s}
+knobs:
+  - setting: send-path
+    values: [sendfile, zerocopy]
+  - setting: sqpoll
+    values: ["false", "true"]
+  - setting: shards
+    values: [2, 1]
+repetitions: 5
+metrics: [cpu_s_per_gb]
+`)
+	cells := map[string]bool{}
+	r := &Runner{Host: newHost(), JournalPath: filepath.Join(t.TempDir(), "j"), Probe: func(o map[string]string) ([]string, error) {
+		switch {
+		case o["pelton.send.path"] == "zerocopy":
+			return nil, errors.New("pelton: this kernel has no MSG_ZEROCOPY")
+		case o["pelton.uring.sqpoll"] == "true":
+			return []string{"always", "no polling thread was granted"}, nil
+		}
+		return []string{"always"}, nil
+	}, Measure: func(_ context.Context, c Cell) (map[string]float64, error) {
+		cells[fmt.Sprint(c.Overrides)] = true
+		return map[string]float64{"cpu_s_per_gb": 1}, nil
+	}}
+	out, err := r.Run(context.Background(), e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := strings.Join(out.Refused, "\n")
+	if !strings.Contains(refused, `send-path: to "zerocopy": pelton: this kernel has no MSG_ZEROCOPY`) || !strings.Contains(refused, `sqpoll: to "true": no polling thread`) || len(cells) != 2 {
+		t.Fatalf("%s\n%v", refused, cells)
+	}
+}
+
+func TestCheckKeysNamesTheLine(t *testing.T) {
+	e := parsed(t, "name: x\nworkload: {mode: produce}\nknobs:\n  - {setting: shards, values: [1, 2]}\n  - {broker: nonsense, values: [1, 2]}\n")
+	err := e.CheckKeys(func(key, value string) error {
+		if key == "num.shards" {
+			return nil
+		}
+		return fmt.Errorf("no key %s, %s", key, value)
+	})
+	if !errors.Is(err, ErrExperiment) || !strings.Contains(err.Error(), "x.yaml:5: knob broker nonsense: no key nonsense, 1") {
+		t.Fatal(err)
 	}
 }
 
@@ -413,7 +464,7 @@ knobs:
     values: [powersave, performance]
   - setting: rps-mask
     values: [0, 3]
-  - setting: fixed-buffers
+  - setting: broker-readahead
     values: [on, off]
   - setting: irq-mask
     values: [3, 1]
@@ -438,7 +489,7 @@ metrics: [cpu_s_per_gb]
 		t.Fatal(err)
 	}
 	refused := strings.Join(out.Refused, "\n")
-	for _, want := range []string{"governor", "rps-mask: there is no /sys/class/net", "fixed-buffers", "irq-mask, 1 of 3: /proc/irq/25"} {
+	for _, want := range []string{"governor", "rps-mask: there is no /sys/class/net", "broker-readahead", "irq-mask, 1 of 3: /proc/irq/25"} {
 		if !strings.Contains(refused, want) {
 			t.Errorf("the refusals lack %q:\n%s", want, refused)
 		}

@@ -25,6 +25,9 @@ type Cell struct {
 // Measure runs a cell's workload once and gives its metrics.
 type Measure func(ctx context.Context, c Cell) (map[string]float64, error)
 
+// Probe starts a broker with a configuration and says what it could not give of what was asked for; or it fails with ErrRefused.
+type Probe func(overrides map[string]string) (missing []string, err error)
+
 // Finding is what a value of a knob does to a metric, against the knob's first value.
 type Finding struct {
 	Knob, Value, Base, Metric string
@@ -38,6 +41,8 @@ type Outcome struct {
 	Findings   []Finding
 	Refused    []string // knobs that this machine cannot turn, with the reason
 	Runs       []RunRow
+	Machine    string // where and
+	Made       string // when
 }
 
 // RunRow is one measured run, as it stands in the CSV file.
@@ -52,6 +57,7 @@ type RunRow struct {
 // Runner carries an experiment out.
 type Runner struct {
 	Measure     Measure
+	Probe       Probe // nil: values of the broker's keys are not tried first
 	Host        Host
 	JournalPath string
 	At          Place     // of the brokers' data
@@ -106,6 +112,9 @@ func (r *Runner) turnable(e *Experiment, journal *Journal, out *Outcome) ([]Knob
 				reason = refused
 			}
 		}
+		if err == nil && k.BrokerKey() != "" && r.Probe != nil {
+			err = r.tryBroker(k, e.Overrides)
+		}
 		if n := len(k.paths); err == nil && reason != nil && (n == 0 || !k.someWillDo()) {
 			err = reason
 		}
@@ -129,9 +138,33 @@ func (r *Runner) turnable(e *Experiment, journal *Journal, out *Outcome) ([]Knob
 	return knobs, nil
 }
 
+// tryBroker starts a broker with each value: what it does not start with, and what the kernel grants less for than for the first
+// value, cannot be turned here.
+func (r *Runner) tryBroker(k Knob, common map[string]string) error {
+	var base []string
+	for i, v := range k.Values {
+		overrides := maps.Clone(common)
+		overrides[k.BrokerKey()] = v
+		missing, err := r.Probe(overrides)
+		if err != nil {
+			return fmt.Errorf("%w %s to %q: %w", ErrRefused, k.Name, v, err)
+		}
+		if i == 0 {
+			base = missing
+		}
+		for _, reason := range missing {
+			if !slices.Contains(base, reason) {
+				return fmt.Errorf("%w %s to %q: %s", ErrRefused, k.Name, v, reason)
+			}
+		}
+	}
+	return nil
+}
+
 // refusal is the reason without what the reader knows already.
 func refusal(knob string, err error) string {
-	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), ErrRefused.Error()+" "), knob+": ")
+	text := strings.TrimPrefix(err.Error(), ErrRefused.Error()+" ")
+	return strings.TrimPrefix(strings.TrimPrefix(text, knob+": "), knob+" ")
 }
 
 // try sets one setting to each of the values, the first one last.
@@ -170,7 +203,7 @@ func cellsOf(e *Experiment, knobs []Knob) ([]Cell, error) {
 	for _, at := range append(ats, make([]int, len(knobs))) {
 		c := Cell{At: at, Overrides: maps.Clone(e.Overrides), Workload: e.Workload, Cold: e.Cold, again: len(cells) == len(ats)}
 		for i, k := range knobs {
-			if key := k.brokerKey(); key != "" {
+			if key := k.BrokerKey(); key != "" {
 				c.Overrides[key] = k.Values[at[i]]
 			}
 			if k.Kind != KnobWorkload {

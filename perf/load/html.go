@@ -17,25 +17,21 @@ const (
 	padTop, padBottom = 14.0, 38.0
 	plotW, plotH      = chartW - padLeft - padRight, chartH - padTop - padBottom
 	reportPage        = `<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>pelton perf {{.R.Mode}} {{.R.Topic}}</title>
-<style>
-body{font:15px/1.5 system-ui,sans-serif;color:#1d2733;background:#fff;max-width:900px;margin:2em auto;padding:0 1em}
-h1{font-size:1.4em;margin-bottom:.2em}h2{font-size:1.05em;margin:1.8em 0 .3em}p{margin:.3em 0;color:#4a5866}
-table{border-collapse:collapse;margin:.6em 0}td,th{padding:.2em 1.4em .2em 0;text-align:left;font-weight:normal}th{color:#4a5866}
-td{font-variant-numeric:tabular-nums}.big td{font-size:1.25em;padding-right:2em}
-svg{max-width:100%;height:auto}svg text{font:11px system-ui,sans-serif;fill:#4a5866}.key{display:inline-block;width:.8em;height:.8em;margin-right:.5em;border-radius:2px}.note{background:#fff4d6;padding:.4em .8em;border-radius:4px;color:#1d2733}
-</style>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>pelton perf {{.R.Mode}} {{.R.Topic}}</title>
+<style>{{.Style}}</style>
 <h1>pelton perf {{.R.Mode}}, topic {{.R.Topic}}</h1>
+<p class="plain">{{.What}}</p>
 <p>{{.Made}}</p>
 {{range .R.Notes}}<p class="note">{{.}}</p>{{end}}
-<table class="big"><tr><th>records/s</th><th>MB/s</th>{{range .Percentiles}}<th>{{.Name}}</th>{{end}}</tr>
-<tr><td>{{.Rate}}</td><td>{{printf "%.1f" .R.MBPerSecond}}</td>{{range .Percentiles}}<td>{{.Value}}</td>{{end}}</tr></table>
-<p>{{.R.Records}} records in {{printf "%.2f" .R.Seconds}} s, {{.R.Requests}} requests, {{.R.Errors}} errors{{if .R.AskedPerSecond}}, {{.R.Late}} sent late; {{printf "%.0f" .R.AskedPerSecond}} records/s were asked for{{end}}.{{with .R.Consumed}} {{.Records}} records came to {{.Consumers}} consumers, {{printf "%.1f" .MB}} MB/s.{{end}}</p>
-<h2>Throughput over time</h2><p>Each second of the run.</p>{{.Throughput}}
-<h2>Latency by percentile</h2><p>{{.LatencyFrom}}. Each step to the right leaves out nine tenths of what is left.</p>{{.Curve}}
-<h2>Latency over time</h2><p>Darker cells hold more of that second's requests; the colour is on a logarithmic scale.</p>{{.Heat}}
-{{if .Phases}}<h2>Where requests spend their time in the broker</h2><p>Mean over sampled requests, in the order in which a request meets the phases. Each bar is all of the time of its requests.</p>{{.Bars}}
-<table>{{range .Phases}}<tr><th>{{.Class}}</th><td><span class="key" style="background:{{.Colour}}"></span>{{.Phase}}</td><td>{{.Mean}}</td><td>{{.Share}}</td><th>{{.Meaning}}</th></tr>{{end}}</table>{{end}}
+<div class="wide"><table class="big"><tr><th>records/s</th><th>MB/s</th>{{range .Percentiles}}<th>{{.Name}}</th>{{end}}</tr>
+<tr><td>{{.Rate}}</td><td>{{printf "%.1f" .R.MBPerSecond}}</td>{{range .Percentiles}}<td>{{.Value}}</td>{{end}}</tr></table></div>
+<p>{{.R.Records}} records in {{printf "%.2f" .R.Seconds}} s, {{.R.Requests}} requests, {{.R.Errors}} errors{{if .R.AskedPerSecond}}, {{.R.Late}} sent late; {{printf "%.0f" .R.AskedPerSecond}} records/s were asked for{{end}}.{{with .R.Consumed}} {{.Records}} records came to {{.Consumers}} consumers, {{printf "%.1f" .MB}} MB/s.{{end}}
+pN is the latency that N of 100 requests stayed below. {{.LatencyFrom}}.</p>
+<h2>Throughput over time</h2><p>Megabytes a second in each second of the run.</p><div class="wide">{{.Throughput}}</div>
+<h2>Latency by percentile</h2><p>{{.LatencyFrom}}. Each step to the right leaves out nine tenths of what is left; each line up is ten times as long.</p><div class="wide">{{.Curve}}</div>
+<h2>Latency over time</h2><p>Up: latency. To the right: seconds of the run. Darker cells hold more of that second's requests, on a logarithmic scale.</p><div class="wide">{{.Heat}}</div>
+{{if .Phases}}<h2>Where requests spend their time in the broker</h2><p>Mean over sampled requests, in the order in which a request meets the phases. Each bar is all of the time of its requests.</p><div class="wide">{{.Bars}}</div>
+<div class="wide"><table>{{range .Phases}}<tr><th>{{.Class}}</th><td><span class="key" style="background:{{.Colour}}"></span>{{.Phase}}</td><td class="n">{{.Mean}}</td><td class="n">{{.Share}}</td><th>{{.Meaning}}</th></tr>{{end}}</table></div>{{end}}
 <h2>Settings</h2><table>{{range .Settings}}<tr><th>{{.Name}}</th><td>{{.Value}}</td></tr>{{end}}</table>
 </html>
 `
@@ -49,17 +45,22 @@ func (r *Result) html(w io.Writer) error {
 	page := struct {
 		R                       *Result
 		Made, Rate, LatencyFrom string
+		What                    string
+		Style                   template.CSS
 		Percentiles, Settings   []named
 		Throughput, Curve, Heat template.HTML
 		Bars                    template.HTML
 		Phases                  []phaseRow
-	}{R: r, Bars: r.phaseBars(), Phases: r.phaseRows(), Made: "Made " + time.Now().Format("2006-01-02 15:04:05 MST") + ".", Rate: plain(r.RecordsPerSecond), LatencyFrom: "From sending a request to its answer",
+	}{R: r, Bars: r.phaseBars(), Phases: r.phaseRows(), What: r.what(), Style: ReportStyle,
+		Made: "Made " + time.Now().Format("2006-01-02 15:04:05 MST") + " by a client on " + MachineWords(".") + ".", Rate: plain(r.RecordsPerSecond), LatencyFrom: "Latency counts from sending a request to its answer",
 		Throughput: r.throughputChart(), Curve: r.percentileChart(), Heat: r.heatChart()}
 	switch {
 	case r.Mode == ModeConsume || r.Mode == ModeRecord:
-		page.LatencyFrom = "From asking for records to their coming"
+		page.LatencyFrom = "Latency counts from asking for records to their coming"
+	case r.Mode == ModeLatency:
+		page.LatencyFrom = "Latency counts from the moment at which a record should have been sent to its coming to the consumer"
 	case r.AskedPerSecond > 0:
-		page.LatencyFrom = "From the moment at which a request should have been sent"
+		page.LatencyFrom = "Latency counts from the moment at which a request should have been sent"
 	}
 	for _, p := range percentiles() {
 		page.Percentiles = append(page.Percentiles, named{p.name, short(r.LatencyUs[p.name] * 1e3)})
@@ -73,6 +74,33 @@ func (r *Result) html(w io.Writer) error {
 		return err
 	}
 	return t.Execute(w, page)
+}
+
+// what says in a sentence what was run.
+func (r *Result) what() string {
+	o := r.o
+	size := fmt.Sprintf("%d bytes", o.RecordSize)
+	if o.Sizes != SizesFixed && o.Sizes != "" {
+		size += " (" + o.Sizes + ")"
+	}
+	pace := "as fast as it goes"
+	if r.AskedPerSecond > 0 {
+		pace = plain(r.AskedPerSecond) + " records a second"
+	}
+	producing := fmt.Sprintf("records of %s to %s, %s, acks %s, compression %s, over %d connections", size, o.Bootstrap, pace, o.Acks, o.Compress, o.Connections)
+	switch r.Mode {
+	case ModeConsume:
+		return fmt.Sprintf("Consumed from %s over %d connections.", o.Bootstrap, o.Connections)
+	case ModeRecord:
+		return fmt.Sprintf("Recorded the workload of a topic of %s.", o.Bootstrap)
+	case ModeReplay:
+		return fmt.Sprintf("Replayed %s to %s at %g times its speed.", o.File, o.Bootstrap, o.Speed)
+	case ModeSelfTest:
+		return "What this tool itself can do here, against a sink that does nothing: " + producing + "."
+	case ModeMixed:
+		return fmt.Sprintf("Produced %s, while %d consumers read everything.", producing, o.Consumers)
+	}
+	return "Produced " + producing + "."
 }
 
 // short is a latency of ns nanoseconds with three digits.
@@ -101,7 +129,7 @@ func px(x float64) float64 { return padLeft + x*plotW }
 func py(y float64) float64 { return padTop + (1-y)*plotH }
 
 func (c *chart) gridY(y float64, label string) {
-	fmt.Fprintf(c, `<line x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f" stroke="#e3e8ee"/><text x="%.1f" y="%.1f" text-anchor="end">%s</text>`,
+	fmt.Fprintf(c, `<line x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f" class="grid"/><text x="%.1f" y="%.1f" text-anchor="end">%s</text>`,
 		px(0), px(1), py(y), py(y), padLeft-8, py(y)+4, label)
 }
 
@@ -110,7 +138,7 @@ func (c *chart) tickX(x float64, label string) {
 }
 
 func (c *chart) line(points [][2]float64) {
-	c.WriteString(`<polyline fill="none" stroke="#1f6feb" stroke-width="2" stroke-linejoin="round" points="`)
+	c.WriteString(`<polyline fill="none" class="line" stroke-width="2" stroke-linejoin="round" points="`)
 	for _, p := range points {
 		fmt.Fprintf(c, "%.1f,%.1f ", px(p[0]), py(p[1]))
 	}
@@ -224,7 +252,7 @@ func (r *Result) heatChart() template.HTML {
 				continue
 			}
 			depth := 0.15 + 0.85*math.Log1p(float64(n))/math.Log1p(float64(most))
-			fmt.Fprintf(c, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="#1f6feb" fill-opacity="%.2f"><title>%d requests up to %s</title></rect>`,
+			fmt.Fprintf(c, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" class="cell" fill-opacity="%.2f"><title>%d requests up to %s</title></rect>`,
 				px(before/end), py(float64(row-low+1)/rows), (in.AtSeconds-before)/end*plotW-1, plotH/rows-1, depth, n, short(float64(heatEnd(row))))
 		}
 		before = in.AtSeconds

@@ -1,4 +1,4 @@
-package main
+package load
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// machine is the part of the conditions that the machine decides.
-func machine(dir string) map[string]any {
+// Machine is the part of a run's conditions that the machine decides: kernel, processor, cores, the file system of a directory, load.
+func Machine(dir string) map[string]any {
 	m := map[string]any{}
 	var u unix.Utsname
 	if unix.Uname(&u) == nil {
@@ -34,4 +34,10 @@ func machine(dir string) map[string]any {
 		m["loadavg"] = strings.Fields(string(b))[0]
 	}
 	return m
+}
+
+// MachineWords says the same in a line.
+func MachineWords(dir string) string {
+	m := Machine(dir)
+	return fmt.Sprintf("%v cores of %v, kernel %v, %v, load %v at the start", m["cores"], m["cpu"], m["kernel"], m["filesystem"], m["loadavg"])
 }
