@@ -21,9 +21,7 @@ type sideWorld struct {
 }
 
 func newSideWorld(t *testing.T) *sideWorld {
-	if _, err := os.Stat("/dev/shm"); err == nil {
-		t.Setenv("TMPDIR", "/dev/shm") // hundreds of stops: their syncs are not what is tested
-	}
+	quickSyncs(t)
 	w := &sideWorld{world: newWorld(t, Options{SegmentBytes: 1700, IndexInterval: 200})}
 	l := w.log("t")
 	for i := range int32(23) {
@@ -53,6 +51,13 @@ func newSideWorld(t *testing.T) *sideWorld {
 	w.stop()
 	copyTree(t, w.dirs[0], w.clean)
 	return w
+}
+
+// quickSyncs has a test's directories in memory, where there is such a place: it stops hundreds of times, and the syncs are not what it tests.
+func quickSyncs(t *testing.T) {
+	if _, err := os.Stat("/dev/shm"); err == nil {
+		t.Setenv("TMPDIR", "/dev/shm")
+	}
 }
 
 func copyTree(t *testing.T, from, to string) {
