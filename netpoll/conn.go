@@ -45,6 +45,7 @@ type Conn struct {
 	left left
 	// luggage is what was read and not handed over, while the connection is between two loops.
 	luggage []byte
+	zc      zeroCopy
 
 	state      connState
 	want       Event // what the poller was asked for
@@ -214,6 +215,9 @@ func (c *Conn) event(ev Event) {
 		c.blocked = false
 		c.flush()
 	}
+	if ev&EventError != 0 && !c.errorIsNews() {
+		ev &^= EventError
+	}
 	gone := ev & (EventPeerClosed | EventError)
 	switch {
 	case c.closed:
@@ -272,7 +276,9 @@ func (c *Conn) starve() {
 func (c *Conn) finish() {
 	n := c.net
 	n.forget(c)
-	sysClose(c.fd)
+	if !c.zc.on || !n.linger(c) {
+		sysClose(c.fd)
+	}
 	c.fd = -1
 	c.dropInput()
 	c.out.dropAll()

@@ -34,6 +34,8 @@ var (
 	ErrTooManyConnections = errors.New("netpoll: too many connections")
 	// ErrTooManyFromIP is returned by Limiter.Take when the address reached its limit.
 	ErrTooManyFromIP = errors.New("netpoll: too many connections from this address")
+	// ErrNoZeroCopy is returned by NewNet when zero copy is asked for and the kernel refuses it on a TCP socket.
+	ErrNoZeroCopy = errors.New("netpoll: the kernel refuses MSG_ZEROCOPY")
 	// ErrShortFile is inside the FileError of a span that reaches beyond the end of its file.
 	ErrShortFile = errors.New("netpoll: file ends before the span")
 )

@@ -47,6 +47,13 @@ type left struct {
 
 // readable reads and parses until the socket is drained or the connection has had its share of this turn.
 func (c *Conn) readable(toEnd bool) {
+	c.readAll(toEnd)
+	if ack := c.net.o.QuickAck; ack != QuickAckKernel && !c.closed {
+		sysQuickAck(c.fd, ack == QuickAckOn)
+	}
+}
+
+func (c *Conn) readAll(toEnd bool) {
 	for budget := c.net.o.ReadPerTurn; budget > 0 && c.mayRead(); {
 		first, rest, ok := c.target()
 		if !ok {

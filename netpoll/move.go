@@ -17,13 +17,13 @@ func (c *Conn) Flush() {
 }
 
 // Detach takes a connection off its loop, so that another may Attach it; false changes nothing: it is closed, output waits, it waits for
-// memory, or a large frame is coming. What was read and not handed over travels along, and so does a pause. Until it is attached it
+// memory, a large frame is coming, or the kernel still sends from its buffers. What was read and not handed over travels along, and so does a pause. Until it is attached it
 // belongs to nobody: it reads nothing, and closing it is its carrier's (Drop).
 func (n *Net) Detach(c *Conn) bool {
 	if c.net != n {
 		invariant.Broken("netpoll: a connection of another loop was detached", c.ID)
 	}
-	if c.closed || c.state != open || c.starved || c.raw || c.closeCause != nil || !c.out.empty() || c.part.got > moveMost || c.part.reserved {
+	if c.closed || c.state != open || c.starved || c.raw || c.closeCause != nil || !c.out.empty() || c.part.got > moveMost || c.part.reserved || len(c.zc.out) > 0 {
 		return false
 	}
 	if err := n.poller.Del(c.fd); err != nil {

@@ -1,6 +1,7 @@
 package netpoll
 
 import (
+	"fmt"
 	"net/netip"
 
 	"github.com/pelton-broker/pelton/internal/arena"
@@ -37,6 +38,8 @@ type Net struct {
 	keptBlocks int
 	freeItems  [][]item
 	sink       []byte
+	bounce     *arena.Buf  // what spans are read into when they do not go by sendfile
+	lingers    []lingering // sockets of closed connections that still send
 
 	now    int64  // the caller's clock at the last SetNow or Sweep
 	seq    uint64 // connections so far
@@ -66,6 +69,11 @@ type Stats struct {
 	OutBorrowed              uint64 // bytes of Borrow
 	OutSpan                  uint64 // bytes that sendfile sent: never seen in user space
 	Copied                   uint64 // bytes copied here: beginnings of frames that did not end with their read
+	Corks                    uint64 // sends that were held together
+	SpanCopied               uint64 // bytes of spans that were read to be sent from memory
+	SpanReads                uint64 // system calls for that
+	ZeroCopies               uint64 // sends by reference from memory
+	ZeroCopiesCopied         uint64 // those that the kernel copied after all
 	Starved                  uint64 // times that a frame had to wait for memory
 	Overdue                  uint64 // connections closed by Sweep
 }
@@ -73,6 +81,11 @@ type Stats struct {
 // NewNet opens a poller. Buffers come from a.
 func NewNet(o Options, a *arena.Arena, h Handler) (*Net, error) {
 	o.setDefaults()
+	if o.SendPath == SendZeroCopy {
+		if err := o.ProbeZeroCopy(); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrNoZeroCopy, err)
+		}
+	}
 	n := &Net{o: o, arena: a, h: h}
 	p, err := OpenPoller(o.Poller, o.NapNs, n.event)
 	if err != nil {
@@ -289,6 +302,9 @@ func (n *Net) Each(fn func(c *Conn)) {
 // so call it often: every 100 ms covers 10 000 connections in a second.
 func (n *Net) Sweep(nowNs int64) {
 	n.now = nowNs
+	if len(n.lingers) > 0 {
+		n.sweepLingers(false)
+	}
 	for range min(sweepBatch, len(n.conns)) {
 		if n.cursor >= len(n.conns) {
 			n.cursor = 0
@@ -318,9 +334,14 @@ func (n *Net) Close() {
 		c.Close(ErrClosed)
 	}
 	n.reap()
+	n.sweepLingers(true)
 	if n.block != nil {
 		n.block.Release()
 		n.block = nil
+	}
+	if n.bounce != nil {
+		n.bounce.Release()
+		n.bounce = nil
 	}
 	_ = n.poller.Close()
 }

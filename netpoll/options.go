@@ -23,6 +23,15 @@ type Options struct {
 	// MaxOut is the number of queued bytes above which a connection is not read any more, until half of it has left. Default no bound.
 	MaxOut int64
 
+	// SendPath says how spans leave: SendFile (default), SendCopy or SendZeroCopy. NewNet returns ErrNoZeroCopy where the kernel has none.
+	SendPath string
+	// ProbeZeroCopy replaces the kernel's answer in tests.
+	ProbeZeroCopy func() error
+	// Cork says when a send is held together by TCP_CORK: CorkAuto (default), CorkAlways or CorkNever.
+	Cork string
+	// QuickAck says who decides when a connection's bytes are acknowledged: QuickAckKernel (default), QuickAckOn or QuickAckOff.
+	QuickAck string
+
 	// Limits in nanoseconds of the caller's clock, checked by Sweep.
 	IdleNs    int64 // no frame, none begun and nothing owed
 	FrameNs   int64 // no byte of a frame that has begun
@@ -52,6 +61,35 @@ type SocketOptions struct {
 	KeepAliveSec int    // SO_KEEPALIVE with this period
 }
 
+// The ways of a span to the socket.
+const (
+	// SendFile sends the file's pages by reference.
+	SendFile = "sendfile"
+	// SendCopy reads into a buffer and sends that: what sendfile saves.
+	SendCopy = "copy"
+	// SendZeroCopy reads into a buffer that the kernel sends from by reference, and that is used again when the kernel says so.
+	SendZeroCopy = "zerocopy"
+)
+
+// When a send is held together.
+const (
+	// CorkAuto holds an answer together whose spans have something behind them.
+	CorkAuto = "auto"
+	// CorkAlways holds together whatever goes in one turn.
+	CorkAlways = "always"
+	// CorkNever holds nothing together, the bytes in front of a span neither.
+	CorkNever = "never"
+)
+
+// Who decides about acknowledgements.
+const (
+	QuickAckKernel = "kernel"
+	// QuickAckOn asks for an acknowledgement at once after each turn in which bytes came: the kernel forgets it by itself.
+	QuickAckOn = "on"
+	// QuickAckOff asks for delayed ones.
+	QuickAckOff = "off"
+)
+
 const (
 	defaultMaxFrame = 100 << 20
 	defaultBlock    = 256 << 10
@@ -73,6 +111,18 @@ func (o *Options) setDefaults() {
 	}
 	if o.SendPerTurn <= 0 {
 		o.SendPerTurn = defaultSendTurn
+	}
+	if o.SendPath == "" {
+		o.SendPath = SendFile
+	}
+	if o.ProbeZeroCopy == nil {
+		o.ProbeZeroCopy = probeZeroCopy
+	}
+	if o.Cork == "" {
+		o.Cork = CorkAuto
+	}
+	if o.QuickAck == "" {
+		o.QuickAck = QuickAckKernel
 	}
 	if o.Reserve == nil {
 		o.Reserve = func(int64) bool { return true }

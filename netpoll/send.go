@@ -16,8 +16,9 @@ func (c *Conn) send() {
 		return
 	}
 	// With something behind a span, the span's last packet waits for it; two calls cost less than one more packet, and its reader wakes once.
-	cork := ch.spans > 1 || ch.spans == 1 && !ch.items[len(ch.items)-1].span
+	cork := c.corks()
 	if cork {
+		c.net.Stats.Corks++
 		sysCork(c.fd, true)
 	}
 	c.blocked = false
@@ -26,8 +27,10 @@ func (c *Conn) send() {
 			c.touchOut() // the rest goes with the next turn
 			break
 		}
-		if ch.items[ch.head].span {
+		if ch.items[ch.head].span && c.net.o.SendPath == SendFile {
 			left -= c.sendSpan(left)
+		} else if ch.items[ch.head].span {
+			left -= c.sendCopied(left)
 		} else {
 			left -= c.sendBytes(left)
 		}
@@ -42,6 +45,18 @@ func (c *Conn) send() {
 	if ch.empty() && c.closeCause != nil {
 		c.Close(c.closeCause)
 	}
+}
+
+// corks tells whether what goes now is held together.
+func (c *Conn) corks() bool {
+	ch := &c.out
+	switch c.net.o.Cork {
+	case CorkAlways:
+		return true
+	case CorkNever:
+		return false
+	}
+	return ch.spans > 1 || ch.spans == 1 && !ch.items[len(ch.items)-1].span
 }
 
 // share is how many bytes the connection may send in this turn.
@@ -61,7 +76,7 @@ func (c *Conn) SetFrugal(on bool) { c.frugal = on }
 func (c *Conn) sendBytes(most int) int {
 	n := c.net
 	count, bytes, more := c.out.gather(n.iov[:], most)
-	sent, err := sysSend(c.fd, n.iov[:count], bytes, more)
+	sent, err := sysSend(c.fd, n.iov[:count], bytes, more && n.o.Cork != CorkNever)
 	clear(n.iov[:count])
 	n.Stats.Sends++
 	if err != nil {

@@ -173,6 +173,12 @@ func sysSocketError(fd int) error {
 	return nil
 }
 
+// sysAbort resets a connection and throws its output away, while the descriptor stays: its error queue can still be read.
+func sysAbort(fd int) {
+	unspec := unix.RawSockaddrInet4{Family: unix.AF_UNSPEC}
+	_, _, _ = unix.RawSyscall(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(&unspec)), unix.SizeofSockaddrInet4)
+}
+
 func sysClose(fd int) { _ = unix.Close(fd) }
 
 func isAgain(err error) bool { return err == unix.EAGAIN }

@@ -65,6 +65,10 @@ const (
 	BytesOut
 	BadFrames
 	SendfileBytes
+	RecordsCopiedBytes
+	ZeroCopySends
+	ZeroCopyFallbacks
+	Corks
 	SocketCalls
 
 	Requests
@@ -93,6 +97,7 @@ const (
 	DiskErrors
 	DiskInflight
 	DiskInline
+	DiskFixed
 	ColdReads
 	ColdReadBytes
 	SegmentRolls
@@ -123,14 +128,14 @@ const (
 	LogDurableEnd
 	LogSegments
 	LogIndexDoubts
+	LogUncleanable
+	LogDirUncleanable
+	LogDirDirty
 	LogDirOffline
 	LogDirFree
 	LogDirRecovering
 	LogDirUnread
 	LogDirScanned
-	LogUncleanable
-	LogDirUncleanable
-	LogDirDirty
 	Partitions
 	LeaderPartitions
 	UnderReplicated
@@ -180,6 +185,10 @@ func Counters() []Row {
 		BytesOut:           {Name: "broker_network_sent_bytes_total", Kind: Counter, Help: "Bytes sent to sockets, file bytes included."},
 		BadFrames:          {Name: "broker_network_bad_frames_total", Kind: Counter, Help: "Frames that could not be read: size, header, version or body."},
 		SendfileBytes:      {Name: "broker_network_sendfile_bytes_total", Kind: Counter, Help: "Bytes sent from files without a copy in user space."},
+		RecordsCopiedBytes: {Name: "broker_network_records_copied_bytes_total", Kind: Counter, Help: "Bytes of records that were read into memory to be sent: not with pelton.send.path=sendfile."},
+		ZeroCopySends:      {Name: "broker_network_zerocopy_sends_total", Kind: Counter, Help: "Sends from memory by reference (MSG_ZEROCOPY)."},
+		ZeroCopyFallbacks:  {Name: "broker_network_zerocopy_copied_total", Kind: Counter, Help: "Those that the kernel copied after all, as it does for a receiver on the same machine."},
+		Corks:              {Name: "broker_network_corks_total", Kind: Counter, Help: "Sends that were held together by TCP_CORK."},
 		SocketCalls:        {Name: "broker_network_socket_calls_total", Kind: Counter, Help: "Read and write calls on sockets."},
 
 		Requests:       {Name: "broker_api_requests_total", Kind: Counter, Dim: DimAPI, JMX: "kafka.network:type=RequestMetrics,name=RequestsPerSec", Help: "Requests taken, by API."},
@@ -207,6 +216,7 @@ func Counters() []Row {
 		DiskBytes:     {Name: "broker_disk_transferred_bytes_total", Kind: Counter, Dim: DimDisk, Help: "Bytes of disk operations, by backend and kind."},
 		DiskErrors:    {Name: "broker_disk_errors_total", Kind: Counter, Dim: DimDisk, Help: "Disk operations that failed, by backend and kind."},
 		DiskInflight:  {Name: "broker_disk_inflight_count", Kind: Gauge, Help: "Disk operations submitted and not reaped."},
+		DiskFixed:     {Name: "broker_disk_fixed_writes_total", Kind: Counter, Help: "Appends that a ring wrote from registered buffers."},
 		DiskInline:    {Name: "broker_disk_inline_writes_total", Kind: Counter, Help: "Appends written inline because they were small and the directory quick."},
 		ColdReads:     {Name: "broker_disk_cold_reads_total", Kind: Counter, Help: "Reads that found their range outside the page cache."},
 		ColdReadBytes: {Name: "broker_disk_cold_read_bytes_total", Kind: Counter, Help: "Bytes loaded into the page cache for cold reads."},
@@ -242,6 +252,9 @@ func Reads() []Row {
 		LogDurableEnd:     {Name: "broker_log_durable_offset", Kind: Read, Labels: tp, Help: "Everything below this offset has been synced to the disk."},
 		LogSegments:       {Name: "broker_log_segments_count", Kind: Read, Labels: tp, JMX: "kafka.log:type=Log,name=NumLogSegments", Help: "Segments of the log."},
 		LogIndexDoubts:    {Name: "broker_log_index_doubts_count", Kind: Read, Labels: tp, Help: "Lookups that met an offset index entry that points at no batch of its offset, and searched the segment instead: repair with pelton log index."},
+		LogUncleanable:    {Name: "broker_log_uncleanable_bytes", Kind: Read, Labels: []string{"topic", "partition", "cause"}, Help: "Bytes that a log keeps dirty, since its cleaning has failed, and why it has."},
+		LogDirUncleanable: {Name: "broker_logdir_uncleanable_count", Kind: Read, Labels: []string{"dir"}, JMX: "kafka.log:type=LogCleanerManager,name=uncleanable-partitions-count", Help: "Logs whose cleaning has failed; they are left alone until the next start."},
+		LogDirDirty:       {Name: "broker_logdir_uncleanable_bytes", Kind: Read, Labels: []string{"dir"}, JMX: "kafka.log:type=LogCleanerManager,name=uncleanable-bytes", Help: "Bytes that those logs keep dirty."},
 		LogDirOffline:     {Name: "broker_logdir_offline_count", Kind: Read, Labels: []string{"dir", "cause"}, JMX: "kafka.log:type=LogManager,name=OfflineLogDirectoryCount", Help: "1 when the log directory is offline, and why it is."},
 		LogDirRecovering:  {Name: "broker_logdir_recovering_count", Kind: Read, Labels: []string{"dir"}, JMX: "kafka.log:type=LogManager,name=remainingLogsToRecover", Help: "Logs that have not been opened yet since the directory's unclean stop."},
 		LogDirUnread:      {Name: "broker_logdir_recovering_segments_count", Kind: Read, Labels: []string{"dir"}, JMX: "kafka.log:type=LogManager,name=remainingSegmentsToRecover", Help: "Segments that those logs have yet to read."},
@@ -252,9 +265,6 @@ func Reads() []Row {
 		UnderReplicated:   {Name: "broker_replica_under_replicated_count", Kind: Read, JMX: rm + "UnderReplicatedPartitions", Help: "Led partitions with replicas out of sync."},
 		OfflinePartitions: {Name: "broker_controller_offline_partitions_count", Kind: Read, JMX: "kafka.controller:type=KafkaController,name=OfflinePartitionsCount", Help: "Partitions without a leader."},
 		ActiveController:  {Name: "broker_controller_active_count", Kind: Read, JMX: "kafka.controller:type=KafkaController,name=ActiveControllerCount", Help: "1 when this broker is the controller."},
-		LogUncleanable:    {Name: "broker_log_uncleanable_bytes", Kind: Read, Labels: []string{"topic", "partition", "cause"}, Help: "Bytes that a log keeps dirty, since its cleaning has failed, and why it has."},
-		LogDirUncleanable: {Name: "broker_logdir_uncleanable_count", Kind: Read, Labels: []string{"dir"}, JMX: "kafka.log:type=LogCleanerManager,name=uncleanable-partitions-count", Help: "Logs whose cleaning has failed; they are left alone until the next start."},
-		LogDirDirty:       {Name: "broker_logdir_uncleanable_bytes", Kind: Read, Labels: []string{"dir"}, JMX: "kafka.log:type=LogCleanerManager,name=uncleanable-bytes", Help: "Bytes that those logs keep dirty."},
 		Groups:            {Name: "broker_group_groups_count", Kind: Read, Labels: []string{"state"}, JMX: "kafka.coordinator.group:type=GroupMetadataManager,name=NumGroups", Help: "Groups coordinated here, by state."},
 		GroupMembers:      {Name: "broker_group_members_count", Kind: Read, Help: "Members of the groups coordinated here."},
 		GroupOffsets:      {Name: "broker_group_offsets_count", Kind: Read, JMX: "kafka.coordinator.group:type=GroupMetadataManager,name=NumOffsets", Help: "Committed offsets held here."},

@@ -3,8 +3,8 @@ package reactor
 // Lean is what a connection's requests say about where it should be: a small machine that is told where each of them went. It decides
 // nothing on its own but that a move is worth asking for; the zero value is ready.
 //
-// A run is requests that all went to one other shard. Every move makes the next one dearer, up to a bound, and a connection that has rested
-// long is forgiven: one that talks to several shards in turn comes to rest, wherever that is.
+// A run is requests that all went to one shard. Every move makes the next one dearer, up to a bound, and a connection that has rested long is
+// forgiven: one that talks to several shards in turn comes to rest, wherever that is.
 type Lean struct {
 	to      int32 // where the run goes; valid while run > 0
 	run     int32
@@ -12,6 +12,18 @@ type Lean struct {
 	beganNs int64 // when the run began
 	movedNs int64
 }
+
+// Verdict is what a Lean makes of the requests so far.
+type Verdict uint8
+
+const (
+	// Content: nothing speaks for a move.
+	Content Verdict = iota
+	// Drawn: they have all gone to the last one's shard, and the connection should be there.
+	Drawn
+	// AtHome: they have all stayed on the connection's shard. Should that have too much to do, the connection may be spared.
+	AtHome
+)
 
 const (
 	leanFirst = 64       // requests of a run that is worth a move
@@ -27,22 +39,28 @@ const (
 	Nowhere = -2
 )
 
-// Went is told of each request: it came on shard here and went to the partitions of shard to. True: the connection should move to that one.
-func (l *Lean) Went(here, to int, nowNs int64) bool {
+// Went is told of each request: it came on shard here and went to the partitions of shard to.
+func (l *Lean) Went(here, to int, nowNs int64) Verdict {
 	switch {
 	case to == Nowhere:
-		return false
-	case to == Several || to == here:
+		return Content
+	case to == Several:
 		l.run = 0
-		return false
+		return Content
 	case l.run == 0 || int(l.to) != to:
 		l.to, l.run, l.beganNs = int32(to), 1, nowNs
-		return false
+		return Content
 	}
 	if l.run < leanMost {
 		l.run++
 	}
-	return l.run >= max(l.need, leanFirst) && nowNs-l.beganNs >= leanNs
+	switch {
+	case l.run < max(l.need, leanFirst) || nowNs-l.beganNs < leanNs:
+		return Content
+	case to == here:
+		return AtHome
+	}
+	return Drawn
 }
 
 // Rate is how many requests a second the run has.

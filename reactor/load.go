@@ -46,9 +46,43 @@ func (s *Shard) Welcomes(to *Shard, framesPerSecond int64) bool {
 
 // fits is Welcomes in numbers: mine and theirs are percents, rate is how many of all frames a second are the connection's.
 func fits(mine, theirs, rate, all int64) bool {
-	brings := mine
-	if rate < all {
-		brings = (mine*rate + all - 1) / all
-	}
+	brings := share(mine, rate, all)
 	return theirs+brings <= roomPercent || theirs+brings <= mine-brings
+}
+
+func share(mine, rate, all int64) int64 {
+	if rate < all {
+		return (mine*rate + all - 1) / all
+	}
+	return mine
+}
+
+// Bounds of Relief: from which share on a shard gives connections away, and how much less busy than it the other must be afterwards.
+const (
+	crowdedPercent = 85
+	reliefPercent  = 10
+)
+
+// Relief is the shard that should take a connection of this one, although its requests go to this one's partitions; nil: none. It is what
+// Welcomes does the other way round: what has gathered while there was little to do is shared when there is much.
+func (s *Shard) Relief(framesPerSecond int64) (to *Shard) {
+	mine := s.load.busy.Load()
+	if mine < crowdedPercent {
+		return nil
+	}
+	for _, other := range s.server.shards {
+		if other != s && other.load.seats.Load() > 0 && (to == nil || other.load.busy.Load() < to.load.busy.Load()) {
+			to = other
+		}
+	}
+	if to == nil || !relieves(mine, to.load.busy.Load(), framesPerSecond, s.load.rate) {
+		return nil
+	}
+	return to
+}
+
+// relieves is Relief in numbers.
+func relieves(mine, theirs, rate, all int64) bool {
+	brings := share(mine, rate, all)
+	return mine >= crowdedPercent && theirs+brings+reliefPercent <= mine-brings
 }

@@ -17,6 +17,8 @@ type Options struct {
 	Clock        clock.Clock
 	Disk         disk.Options
 	Net          netpoll.Options
+	// FixedBuffers registers each shard's arena with its ring. WorkersOnShard binds the ring's kernel workers to the shard's CPU.
+	FixedBuffers, WorkersOnShard bool
 	// OpenDisk replaces disk.Open; it is called on the shard's thread.
 	OpenDisk func(shard int) (disk.Disk, error)
 	// OnProbe is told what the kernel granted to each shard's disk.
@@ -48,14 +50,5 @@ func (o *Options) setDefaults() {
 	}
 	if o.MailSlots <= 0 {
 		o.MailSlots = defaultMailSlots
-	}
-	if o.OpenDisk == nil {
-		o.OpenDisk = func(shard int) (disk.Disk, error) {
-			d, probe, err := disk.Open(o.Disk)
-			if err == nil && o.OnProbe != nil {
-				o.OnProbe(shard, probe)
-			}
-			return d, err
-		}
 	}
 }

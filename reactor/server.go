@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pelton-broker/pelton/internal/arena"
+	"github.com/pelton-broker/pelton/internal/disk"
 	"github.com/pelton-broker/pelton/internal/invariant"
 	"github.com/pelton-broker/pelton/netpoll"
 )
@@ -148,7 +149,7 @@ func (s *Shard) setUp(cpu int) (err error) {
 		return fmt.Errorf("shard %d: %w", s.ID, err)
 	}
 	s.Net.SetNow(s.now)
-	if s.Disk, err = o.OpenDisk(s.ID); err != nil {
+	if s.Disk, err = s.openDisk(); err != nil {
 		return fmt.Errorf("shard %d: disk: %w", s.ID, err)
 	}
 	if fd := s.Disk.WakeFD(); fd >= 0 {
@@ -161,6 +162,31 @@ func (s *Shard) setUp(cpu int) (err error) {
 	s.sweep.Fire = (*Shard).sweepNet
 	s.Arm(&s.sweep, sweepIdleNs)
 	return nil
+}
+
+// openDisk opens the shard's disk, on its thread.
+func (s *Shard) openDisk() (disk.Disk, error) {
+	o := &s.server.o
+	if o.OpenDisk != nil {
+		return o.OpenDisk(s.ID)
+	}
+	do := o.Disk
+	if cpus := netpoll.UsableCPUs(); o.WorkersOnShard && len(cpus) > 0 {
+		do.IOWorkerCPUs = []int{cpus[s.ID%len(cpus)]}
+	}
+	if o.FixedBuffers {
+		do.FixedBuffers = func(seen int) [][]byte {
+			if s.Arena.SlabCount() == seen {
+				return nil
+			}
+			return s.Arena.Slabs()[seen:]
+		}
+	}
+	d, probe, err := disk.Open(do)
+	if err == nil && o.OnProbe != nil {
+		o.OnProbe(s.ID, probe)
+	}
+	return d, err
 }
 
 const (

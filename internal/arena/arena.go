@@ -228,6 +228,9 @@ func (a *Arena) Slabs() [][]byte {
 	return out
 }
 
+// SlabCount is how many slabs there are; beyond those that Slabs listed last, there are new ones.
+func (a *Arena) SlabCount() int { return len(a.slabs) }
+
 // Close gives the memory back. Every buffer must have been released: the kernel or a connection could still write into one that is out.
 func (a *Arena) Close() {
 	if a.closed {

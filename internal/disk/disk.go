@@ -92,6 +92,7 @@ type Stats struct {
 	Submitted uint64 // operations
 	Completed uint64 // operations
 	Inline    uint64 // writes that auto did at Submit
+	Fixed     uint64 // writes from registered buffers
 	Enters    uint64 // io_uring_enter calls
 	Continued uint64 // short or cancelled writes that were continued
 	Overflows uint64 // completion queue overflows drained; stays 0 while the cap on operations in flight holds

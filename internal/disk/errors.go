@@ -22,6 +22,8 @@ var (
 	ErrLocked = errors.New("disk: locked by another process")
 	// ErrNoProgress is the cause of a write that the kernel keeps accepting without taking a byte, or keeps cancelling.
 	ErrNoProgress = errors.New("disk: no progress")
+	// ErrNotGranted is returned by Open for a setting of the ring that was asked for and that the kernel refuses.
+	ErrNotGranted = errors.New("disk: not granted")
 	// ErrClosed is returned by calls on a closed File.
 	ErrClosed = errors.New("disk: file is closed")
 )

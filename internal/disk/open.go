@@ -3,6 +3,7 @@ package disk
 import (
 	"fmt"
 	"runtime"
+	"strings"
 
 	"github.com/pelton-broker/pelton/internal/uring"
 )
@@ -31,8 +32,17 @@ func Open(o Options) (Disk, Probe, error) {
 	var below asyncDisk
 	if o.Backend != backendPortable {
 		if ring := openRing(o, wakeFD, &probe); ring != nil {
-			below = newRingDisk(ring, wakeFD)
+			d := newRingDisk(ring, wakeFD)
+			if err := d.configure(o); err != nil {
+				d.Close()
+				return nil, probe, err
+			}
+			below = d
 		}
+	}
+	if below == nil && o.FixedBuffers != nil {
+		closeWake(wakeFD)
+		return nil, probe, fmt.Errorf("%w: registered buffers: there is no ring (%s)", ErrNotGranted, strings.Join(append(probe.Reasons, "backend "+o.Backend), "; "))
 	}
 	if below == nil {
 		below = newPortableDisk(o.Workers, wakeFD)
@@ -48,7 +58,7 @@ func Open(o Options) (Disk, Probe, error) {
 
 // openRing returns a ring that wakes wakeFD, or nil with the reason noted.
 func openRing(o Options, wakeFD int, probe *Probe) uring.Ring {
-	ring, granted, err := o.OpenRing(uring.Options{Entries: o.Entries, SQPoll: o.SQPoll})
+	ring, granted, err := o.OpenRing(uring.Options{Entries: o.Entries, SQPoll: o.SQPoll, NoDeferTaskrun: o.NoDeferTaskrun})
 	probe.Ring = granted
 	probe.Reasons = append(probe.Reasons, granted.Reasons...)
 	if err != nil {
@@ -70,10 +80,31 @@ func openRing(o Options, wakeFD int, probe *Probe) uring.Ring {
 	if err := ring.SetWorkers(o.IOWorkers, 0); err != nil {
 		probe.Reasons = append(probe.Reasons, "kernel workers not bounded: "+err.Error())
 	}
-	if len(o.IOWorkerCPUs) > 0 {
-		if err := ring.SetWorkerCPUs(o.IOWorkerCPUs); err != nil {
-			probe.Reasons = append(probe.Reasons, "kernel workers not pinned: "+err.Error())
+	return ring
+}
+
+// fixedMost bounds the pieces of memory that are registered; what comes after them is written like any other.
+const fixedMost = 4096
+
+// configure sets what was asked for by name: unlike what is only better with it, its refusal is an error.
+func (d *ringDisk) configure(o Options) error {
+	if n := o.IOWorkersUnbounded; n > 0 {
+		if err := d.ring.SetWorkers(0, n); err != nil {
+			return fmt.Errorf("%w: %d kernel workers: %w", ErrNotGranted, n, err)
 		}
 	}
-	return ring
+	if len(o.IOWorkerCPUs) > 0 {
+		if err := d.ring.SetWorkerCPUs(o.IOWorkerCPUs); err != nil {
+			return fmt.Errorf("%w: kernel workers on CPUs %v: %w", ErrNotGranted, o.IOWorkerCPUs, err)
+		}
+	}
+	if o.FixedBuffers == nil {
+		return nil
+	}
+	fixed, err := uring.NewFixed(d.ring, fixedMost)
+	if err != nil {
+		return fmt.Errorf("%w: registered buffers: %w", ErrNotGranted, err)
+	}
+	d.fixed, d.pieces = fixed, o.FixedBuffers
+	return nil
 }

@@ -25,6 +25,13 @@ type Options struct {
 	IOWorkers int
 	// IOWorkerCPUs pins the ring's kernel workers; empty leaves them where the kernel puts them.
 	IOWorkerCPUs []int
+	// IOWorkersUnbounded bounds the ring's kernel workers for everything else; 0 leaves the kernel's number.
+	IOWorkersUnbounded int
+	// NoDeferTaskrun asks for a ring whose completions the kernel does not put off.
+	NoDeferTaskrun bool
+	// FixedBuffers, when set, gives the memory that came to the shard's since the first so many pieces of it; it is registered with the ring,
+	// and writes of one piece from it go as such. The pieces stay in place until the disk is closed.
+	FixedBuffers func(seen int) [][]byte
 	// OpenRing replaces uring.Open in tests.
 	OpenRing func(uring.Options) (uring.Ring, uring.Probe, error)
 }

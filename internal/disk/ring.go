@@ -31,7 +31,10 @@ type ringDisk struct {
 	inFlight int // submitted and not returned by Reap
 	inKernel int // pushed and not settled
 	batch    [reapBatch]uring.Completion
-	stats    Stats
+
+	fixed  *uring.Fixed // nil without registered buffers
+	pieces func(seen int) [][]byte
+	stats  Stats
 }
 
 // slot keeps an op reachable while only the kernel knows it. The generation tells a late completion from the slot's next user.
@@ -154,10 +157,32 @@ func (d *ringDisk) entry(op *Op) uring.Entry {
 	}
 	if len(op.Bufs) == 1 {
 		op.asked = op.want - op.done
-		return uring.Write(op.File.fd, op.Bufs[0][op.done:], op.Off+int64(op.done))
+		b := op.Bufs[0][op.done:]
+		if d.fixed != nil {
+			if index := d.fixedIndex(b); index >= 0 {
+				d.stats.Fixed++
+				return uring.WriteFixed(op.File.fd, b, op.Off+int64(op.done), index)
+			}
+		}
+		return uring.Write(op.File.fd, b, op.Off+int64(op.done))
 	}
 	op.load()
 	return uring.Writev(op.File.fd, &op.vec, op.Off+int64(op.done))
+}
+
+// fixedIndex is the registered buffer that b lies in, -1 without one. Memory that is new since the last look is registered first; when the
+// kernel takes no more of it, what there is stays.
+func (d *ringDisk) fixedIndex(b []byte) int {
+	if index := d.fixed.Find(b); index >= 0 || d.pieces == nil {
+		return index
+	}
+	for _, piece := range d.pieces(d.fixed.Len()) {
+		if d.fixed.Add(piece) != nil {
+			d.pieces = nil
+			break
+		}
+	}
+	return d.fixed.Find(b)
 }
 
 // Reap implements Disk.

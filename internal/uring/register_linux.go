@@ -19,6 +19,8 @@ const (
 	regProbe         = 8
 	regRestrictions  = 11
 	regEnableRings   = 12
+	regBuffers2      = 15
+	regBuffersUpdate = 16
 	regIOWQAff       = 17
 	regIOWQMax       = 19
 	regRingFDs       = 20
@@ -81,6 +83,34 @@ func (r registrar) RegisterBuffers(bufs [][]byte) error {
 // UnregisterBuffers implements Ring.
 func (r registrar) UnregisterBuffers() error {
 	_, err := r.register(unregBuffers, nil, 0)
+	return err
+}
+
+// ReserveBuffers implements Ring.
+func (r registrar) ReserveBuffers(n int) error {
+	const sparse = 1
+	arg := struct {
+		n, flags         uint32
+		resv, data, tags uint64
+	}{n: uint32(n), flags: sparse}
+	_, err := r.register(regBuffers2, unsafe.Pointer(&arg), int(unsafe.Sizeof(arg)))
+	return err
+}
+
+// SetBuffer implements Ring.
+func (r registrar) SetBuffer(index int, b []byte) error {
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	var v Vec
+	v.Add(b)
+	p, _ := v.raw()
+	pin.Pin(p)
+	arg := struct {
+		offset, resv uint32
+		data, tags   uint64
+		n, resv2     uint32
+	}{offset: uint32(index), data: uint64(uintptr(p)), n: 1}
+	_, err := r.register(regBuffersUpdate, unsafe.Pointer(&arg), int(unsafe.Sizeof(arg)))
 	return err
 }
 
@@ -158,7 +188,7 @@ func (r registrar) restrict(known uint64) error {
 	}
 	list = append(list, restriction{kind: restrictFlags, op: allowedFlags})
 	for _, op := range []uint8{
-		regBuffers, unregBuffers, regFiles, unregFiles, regEventFD, regFilesUpdate, regIOWQAff, regIOWQMax, regRingFDs, unregRingFDs,
+		regBuffers, unregBuffers, regFiles, unregFiles, regEventFD, regFilesUpdate, regBuffers2, regBuffersUpdate, regIOWQAff, regIOWQMax, regRingFDs, unregRingFDs,
 	} {
 		list = append(list, restriction{kind: restrictRegister, op: op})
 	}

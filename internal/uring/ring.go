@@ -28,6 +28,9 @@ type Ring interface {
 	// RegisterBuffers charges locked memory: a service without CAP_IPC_LOCK may get ENOMEM and must go on without.
 	RegisterBuffers(bufs [][]byte) error
 	UnregisterBuffers() error
+	// ReserveBuffers makes a table of so many places without buffers, SetBuffer fills one (5.19).
+	ReserveBuffers(n int) error
+	SetBuffer(index int, b []byte) error
 	RegisterEventFD(fd int) error
 	// SetWorkers bounds the kernel's workers for file operations (bounded) and for the rest (unbounded); 0 leaves one as it is.
 	SetWorkers(bounded, unbounded int) error
@@ -65,6 +68,8 @@ type Options struct {
 	// SQPoll starts a kernel thread that polls the submission queue.
 	SQPoll       bool
 	SQPollIdleMs int
+	// NoDeferTaskrun leaves out SINGLE_ISSUER with DEFER_TASKRUN: completions are then worked on whenever the thread leaves the kernel.
+	NoDeferTaskrun bool
 	// Unrestricted leaves the list of allowed operations to Push alone instead of telling the kernel too.
 	Unrestricted bool
 }
@@ -112,6 +117,8 @@ var (
 	ErrUnavailable = errors.New("uring: not available")
 	// ErrBusy is returned by Submit when the kernel takes no entries before completions are reaped or memory is there again.
 	ErrBusy = errors.New("uring: kernel is busy, reap completions and submit again")
+	// ErrNoRoom is returned by Fixed.Add when the table of buffers is full.
+	ErrNoRoom = errors.New("uring: the table of registered buffers is full")
 	// ErrInFlight is returned by Close while entries are in flight.
 	ErrInFlight = errors.New("uring: entries are in flight")
 )

@@ -72,14 +72,20 @@ func ladder(o Options) []step {
 		}
 	}
 	const deferred = setupRDisabled | setupSubmitAll | setupSingleIssuer | setupDeferTaskrun | setupTaskrunFlag
-	return []step{
+	const coop = setupRDisabled | setupSubmitAll | setupCoopTaskrun | setupTaskrunFlag
+	best := []step{
 		{base | deferred | setupNoSQArray, "no-sqarray (6.6)"},
 		{base | deferred, "single-issuer and defer-taskrun (6.1)"},
-		{base | setupRDisabled | setupSubmitAll | setupCoopTaskrun | setupTaskrunFlag, "coop-taskrun (5.19)"},
+	}
+	if o.NoDeferTaskrun {
+		best = []step{{base | coop | setupSingleIssuer | setupNoSQArray, "single-issuer and no-sqarray (6.6)"}}
+	}
+	return append(best, []step{
+		{base | coop, "coop-taskrun (5.19)"},
 		{base | setupRDisabled | setupSubmitAll, "submit-all (5.18)"},
 		{base | setupRDisabled, "restrictions (5.10)"},
 		{base, "basic (5.5)"},
-	}
+	}...)
 }
 
 // Kernel memory for rings counts against the memory cgroup (or RLIMIT_MEMLOCK before 5.12): smaller queues are tried down to this.

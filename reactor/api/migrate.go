@@ -13,6 +13,8 @@ const drainAfter = 64
 // leaving is a session's way to another shard. The zero value: it stays.
 type leaving struct {
 	to *reactor.Shard
+	// spared: its requests stay here; it goes since this shard has too much to do.
+	spared bool
 	// since counts the requests since it was decided.
 	since int
 	// listed: in its shard's list of those that may be ready to go.
@@ -28,9 +30,9 @@ func (s *Session) went(to int) {
 		return
 	}
 	now := l.shard.Now()
-	wants := s.lean.Went(l.shard.ID, to, now)
+	verdict := s.lean.Went(l.shard.ID, to, now)
 	if s.leaving.to != nil {
-		if to != reactor.Nowhere && to != s.leaving.to.ID {
+		if to != reactor.Nowhere && to != s.leaving.to.ID && !s.leaving.spared {
 			s.stay()
 			return
 		}
@@ -39,15 +41,20 @@ func (s *Session) went(to int) {
 		}
 		return
 	}
-	if !wants || s.closed {
+	if verdict == reactor.Content || s.closed {
 		return
 	}
-	target := l.broker.server.Shards()[to]
-	if !l.shard.Welcomes(target, s.lean.Rate(now)) {
+	target, rate := l.broker.server.Shards()[to], s.lean.Rate(now)
+	if verdict == reactor.AtHome {
+		target = l.shard.Relief(rate)
+	} else if !l.shard.Welcomes(target, rate) {
+		target = nil
+	}
+	if target == nil {
 		s.lean.Stayed()
 		return
 	}
-	s.leaving.to, s.leaving.since = target, 0
+	s.leaving = leaving{to: target, spared: verdict == reactor.AtHome, listed: s.leaving.listed}
 }
 
 // drain stops reading, so that the answers come to an end.

@@ -16,7 +16,7 @@ import (
 // quiet are settings under which nothing but requests keeps a broker busy.
 func quiet(more ...string) []string {
 	return append([]string{"log.retention.check.interval.ms=3600000", "log.flush.offset.checkpoint.interval.ms=3600000",
-		"offsets.retention.check.interval.ms=3600000", "producer.id.expiration.check.interval.ms=3600000", "zookeeper.session.timeout.ms=60000"}, more...)
+		"offsets.retention.check.interval.ms=3600000", "pelton.connection.migration=false", "producer.id.expiration.check.interval.ms=3600000", "zookeeper.session.timeout.ms=60000"}, more...)
 }
 
 // allocatesNothing asks many times and fails unless some round of requests allocated nothing at all: what else a process does now and then

@@ -89,7 +89,7 @@ func (b *Broker) begin(ctx context.Context) (*Broker, error) {
 }
 
 func (b *Broker) start(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{b.openLogs, b.startCoordination, b.prepare, b.startShards, b.listen, b.join, b.adopt, b.serve} {
+	for _, step := range []func(context.Context) error{b.checkKnobs, b.openLogs, b.startCoordination, b.prepare, b.startShards, b.listen, b.join, b.adopt, b.serve} {
 		if err := step(ctx); err != nil {
 			return err
 		}

@@ -36,7 +36,12 @@ func (b *Broker) exportCounters() {
 		stat(perf.BytesIn, 0, func(t reactor.Stats) uint64 { return t.Net.BytesIn })
 		stat(perf.BytesOut, 0, func(t reactor.Stats) uint64 { return t.Net.BytesOut })
 		stat(perf.SendfileBytes, 0, func(t reactor.Stats) uint64 { return t.Net.OutSpan })
-		stat(perf.SocketCalls, 0, func(t reactor.Stats) uint64 { return t.Net.Reads + t.Net.Sends + t.Net.Sendfiles })
+		stat(perf.SocketCalls, 0, func(t reactor.Stats) uint64 { return t.Net.Reads + t.Net.Sends + t.Net.Sendfiles + t.Net.SpanReads })
+		stat(perf.DiskFixed, 0, func(t reactor.Stats) uint64 { return t.Disk.Fixed })
+		stat(perf.RecordsCopiedBytes, 0, func(t reactor.Stats) uint64 { return t.Net.SpanCopied })
+		stat(perf.ZeroCopySends, 0, func(t reactor.Stats) uint64 { return t.Net.ZeroCopies })
+		stat(perf.ZeroCopyFallbacks, 0, func(t reactor.Stats) uint64 { return t.Net.ZeroCopiesCopied })
+		stat(perf.Corks, 0, func(t reactor.Stats) uint64 { return t.Net.Corks })
 		stat(perf.DiskInline, 0, func(t reactor.Stats) uint64 { return t.Disk.Inline })
 		stat(perf.DiskInflight, 0, func(t reactor.Stats) uint64 { return t.Disk.Submitted - t.Disk.Completed })
 	}
@@ -106,12 +111,12 @@ func (b *Broker) exportLogs() {
 			}
 		}
 	})
+	b.exportUncleanable()
 	each := func(id perf.ReadID, value func(l *api.LogView) int64) {
 		r.Read(id, func(emit perf.Emit) {
 			b.api.EachLog(func(l *api.LogView) { emit(float64(value(l)), l.Topic, strconv.Itoa(int(l.Partition))) })
 		})
 	}
-	b.exportUncleanable()
 	each(perf.LogStart, func(l *api.LogView) int64 { return l.Start })
 	each(perf.LogEnd, func(l *api.LogView) int64 { return l.End })
 	each(perf.LogSize, func(l *api.LogView) int64 { return l.Bytes })

@@ -8,7 +8,6 @@ import (
 
 	"github.com/pelton-broker/pelton/controller/group"
 	"github.com/pelton-broker/pelton/internal/config"
-	"github.com/pelton-broker/pelton/internal/disk"
 	"github.com/pelton-broker/pelton/internal/invariant"
 	"github.com/pelton-broker/pelton/logstore"
 	"github.com/pelton-broker/pelton/logstore/batch"
@@ -199,12 +198,8 @@ func noneIfZero[T int32 | int64](v T) T {
 
 // reactorOptions sizes the loops.
 func (b *Broker) reactorOptions(c *config.Broker, limiter *netpoll.Limiter) reactor.Options {
-	return reactor.Options{
+	o := reactor.Options{
 		Shards: b.shards, Pin: c.Bool("pelton.pin"), Clock: b.clock,
-		Disk: disk.Options{
-			Backend: c.Str("pelton.disk.backend"), Entries: c.Int("pelton.uring.entries"), SQPoll: c.Bool("pelton.uring.sqpoll"),
-			InlineMax: c.Int("pelton.disk.inline.max.bytes"), Workers: c.Int("pelton.disk.workers"),
-		},
 		Net: netpoll.Options{
 			Poller: c.Str("pelton.poller"), MaxFrame: int32(c.Int("socket.request.max.bytes")), MaxOut: maxOutBytes,
 			IdleNs: c.Ms("connections.max.idle.ms") * 1e6, FrameNs: frameTimeoutMs * 1e6, SlowNs: c.Ms("pelton.slow.reader.ms") * 1e6,
@@ -212,7 +207,8 @@ func (b *Broker) reactorOptions(c *config.Broker, limiter *netpoll.Limiter) reac
 		},
 		BudgetBytes: c.Long("pelton.request.memory.bytes") / int64(b.shards),
 		// Frames that are coming, frames that wait for the disk, and as much again for what lies around them; then connections are closed.
-		ArenaBytes: 3*c.Long("pelton.request.memory.bytes")/int64(b.shards) + c.Long("socket.request.max.bytes"),
+		// Each size of buffer may leave most of a slab unused.
+		ArenaBytes: 3*c.Long("pelton.request.memory.bytes")/int64(b.shards) + c.Long("socket.request.max.bytes") + arenaSlack,
 		SlowTurnNs: int64(c.Int("pelton.slow.turn.ms")) * 1e6,
 		OnSlowTurn: b.slowTurn,
 		OnTurnTime: func(shard int, ns int64) { b.perf.Shard(shard).Observe(perf.TurnSeconds, ns) },
@@ -222,11 +218,16 @@ func (b *Broker) reactorOptions(c *config.Broker, limiter *netpoll.Limiter) reac
 			b.fatal(fmt.Errorf("shard %d: %w", shard, err))
 		},
 	}
+	ringKnobs(c, &o)
+	socketKnobs(c, &o.Net)
+	return o
 }
 
 const (
 	// maxOutBytes is what may wait unsent on one connection before it is no longer read.
 	maxOutBytes = 4 << 20
+	// arenaSlack is what slabs of sizes that few frames have take from a shard's memory.
+	arenaSlack = 16 << 20
 	// frameTimeoutMs is how long a frame that has begun may stand still.
 	frameTimeoutMs = 30_000
 )
@@ -235,7 +236,7 @@ const (
 // receive buffer only where the configuration names it: that one switches the kernel's own sizing off for large requests (docs/adr/0018).
 func socketOptions(c *config.Broker) netpoll.SocketOptions {
 	o := netpoll.SocketOptions{BusyPollUs: c.Int("pelton.net.busy.poll.us"), Congestion: c.Str("pelton.net.congestion"),
-		SendBuffer: max(0, c.Int("socket.send.buffer.bytes"))}
+		SendBuffer: max(0, c.Int("socket.send.buffer.bytes")), Nagle: !c.Bool("pelton.socket.nodelay")}
 	if c.Given("socket.receive.buffer.bytes") {
 		o.RecvBuffer = max(0, c.Int("socket.receive.buffer.bytes"))
 	}
