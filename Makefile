@@ -91,7 +91,7 @@ bench-compare: bin/bench ## this tree against REF= (a commit), run in turn, chan
 LABDIR    ?= bin/lab
 lab-tiny: build ## the example experiments in a tiny form: that they run, not what they find
 	mkdir -p $(LABDIR)
-	for e in disk-backend shards-and-poller writeback; do \
+	for e in disk-backend shards-and-poller writeback send-path; do \
 		bin/pelton lab run examples/lab/$$e.yaml --repetitions 5 --duration 200ms --html $(LABDIR)/$$e.html --csv $(LABDIR)/$$e.csv || exit 1; \
 	done
 
