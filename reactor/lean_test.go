@@ -22,9 +22,16 @@ func (p *leaning) went(n int, to int, every time.Duration) {
 	p.said = "content"
 	for i := range n {
 		p.now += int64(every)
-		if p.lean.Went(p.here, to, p.now) {
+		switch p.lean.Went(p.here, to, p.now) {
+		case Content:
+		case Drawn:
 			p.said, p.to = fmt.Sprint("wants at ", i+1), to
 			return
+		case AtHome:
+			if p.said != "content" {
+				continue
+			}
+			p.said, p.to = fmt.Sprint("at home at ", i+1), 1-p.here
 		}
 	}
 }
@@ -77,7 +84,7 @@ func TestLeanDoesNotFlap(t *testing.T) {
 	moves := 0
 	for range 1_000_000 {
 		even.went(1, rng.IntN(2), time.Millisecond)
-		if even.said != "content" {
+		if strings.HasPrefix(even.said, "wants") {
 			t.Fatal("a client that speaks to both shards evenly wants to move")
 		}
 		to := 1
@@ -85,7 +92,7 @@ func TestLeanDoesNotFlap(t *testing.T) {
 			to = 0
 		}
 		mostly.went(1, to, time.Millisecond)
-		if mostly.said != "content" {
+		if strings.HasPrefix(mostly.said, "wants") {
 			moves++
 			mostly.here = mostly.to
 			mostly.lean.Moved(mostly.now)
@@ -113,6 +120,26 @@ func TestFitsLeavesWorkWhereThereIsRoom(t *testing.T) {
 	} {
 		if got := fits(c.mine, c.theirs, c.rate, c.all); got != c.want {
 			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func TestRelievesOnlyACrowdedShard(t *testing.T) {
+	for name, c := range map[string]struct {
+		mine, theirs, rate, all int64
+		want                    bool
+	}{
+		"not-crowded":            {84, 0, 1, 1000, false},
+		"crowded":                {95, 10, 100, 1000, true},
+		"the-other-is-too":       {95, 90, 10, 1000, false},
+		"alone":                  {100, 0, 1000, 1000, false},
+		"it-would-be-as-crowded": {90, 40, 250, 1000, false},
+	} {
+		if got := relieves(c.mine, c.theirs, c.rate, c.all); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+		if relieves(c.mine, c.theirs, c.rate, c.all) && fits(c.theirs+c.mine*c.rate/c.all, c.mine-c.mine*c.rate/c.all, c.rate, c.all) {
+			t.Errorf("%s: it would come back at once", name)
 		}
 	}
 }
