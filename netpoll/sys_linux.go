@@ -32,7 +32,7 @@ func epollSleepMs(fd int, events []unix.EpollEvent, ms int) (int, unix.Errno) {
 
 // epollNap sleeps for a bounded time without telling the scheduler.
 func epollNap(fd int, events []unix.EpollEvent, ns int64) (int, unix.Errno) {
-	ts := [2]int64{0, ns}
+	ts := [2]int64{ns / 1e9, ns % 1e9}
 	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(fd), uintptr(unsafe.Pointer(&events[0])), uintptr(len(events)), uintptr(unsafe.Pointer(&ts)), 0, 0)
 	return int(n), errno
 }
