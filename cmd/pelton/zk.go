@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -18,6 +17,7 @@ import (
 	"github.com/pelton-broker/pelton/internal/clock"
 	"github.com/pelton-broker/pelton/internal/config"
 	"github.com/pelton-broker/pelton/internal/disk"
+	"github.com/pelton-broker/pelton/internal/tty"
 	"github.com/pelton-broker/pelton/zk/server"
 	"github.com/pelton-broker/pelton/zk/shell"
 	"github.com/spf13/cobra"
@@ -33,44 +33,21 @@ func zkCommand(std streams) *cobra.Command {
 	sh := &cobra.Command{
 		Use:                "shell HOST:PORT[/chroot] [command ...]",
 		Short:              "Read, change and watch znodes: ls, get, stat, create, set, delete, watch",
-		Long:               "Read, change and watch znodes. Without a command it reads commands from standard input, all in one session; help lists them, quit ends.",
+		Long:               "Read, change and watch znodes. Without a command it reads commands from standard input, all in one session; help lists them, quit ends. On a terminal lines are edited, remembered and completed by tab.",
 		Example:            "  pelton zk shell 127.0.0.1:2181 get /controller\n  pelton zk shell 127.0.0.1:2181/kafka ls /brokers/topics\n  pelton zk shell 127.0.0.1:2181",
 		DisableFlagParsing: true, // -R and the like belong to the shell's own commands
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 || args[0] == "-h" || args[0] == "--help" {
 				return cmd.Help()
 			}
-			return shell.RunInput(cmd.Context(), args, prompted(args[0], std), std.out)
+			if f, ok := std.in.(*os.File); ok && tty.Is(int(f.Fd())) {
+				at := shell.Terminal{In: f, Out: std.err, Raw: func() (func(), error) { return tty.Raw(int(f.Fd())) }}
+				return shell.RunTerminal(cmd.Context(), args, at, std.out)
+			}
+			return shell.RunInput(cmd.Context(), args, std.in, std.out)
 		},
 	}
 	return family(c, zkServerCommand(std), zkImportCommand(std), sh)
-}
-
-// prompt asks a person for each line.
-type prompt struct {
-	in   io.Reader
-	out  io.Writer
-	text string
-}
-
-// Read implements io.Reader; a terminal gives one line at a time.
-func (p *prompt) Read(b []byte) (int, error) {
-	if _, err := io.WriteString(p.out, p.text); err != nil {
-		return 0, err
-	}
-	return p.in.Read(b)
-}
-
-// prompted is standard input, with a prompt when it is a terminal.
-func prompted(addr string, std streams) io.Reader {
-	f, ok := std.in.(*os.File)
-	if !ok {
-		return std.in
-	}
-	if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
-		return std.in
-	}
-	return &prompt{in: f, out: std.err, text: "[" + addr + "] "}
 }
 
 func zkServerCommand(std streams) *cobra.Command {

@@ -29,6 +29,7 @@ func arrows() []arrow {
 		{"internal/config", nil},
 		{"internal/arena", nil},
 		{"internal/uring", nil},
+		{"internal/tty", nil},
 		{"internal/task", []string{"internal/clock"}},
 		{"internal/disk", []string{"internal/arena", "internal/clock", "internal/task", "internal/uring"}},
 		{"internal/interop/...", anything},

@@ -15,6 +15,8 @@ type Config struct {
 	Servers []Server
 	// Key is what the members prove to each other.
 	Key []byte
+	// TLS covers the links; nil leaves them in the clear, proven by the key alone.
+	TLS *PeerTLS
 
 	TickTimeMs           int
 	InitLimit, SyncLimit int // in ticks

@@ -22,7 +22,8 @@ type Links struct {
 	random  io.Reader
 	group   *task.Group
 	lis     net.Listener
-	stallMs int64 // how long unconfirmed bytes are waited for before a link is given up
+	tls     *PeerTLS // nil in the clear
+	stallMs int64    // how long unconfirmed bytes are waited for before a link is given up
 
 	mu struct {
 		sync.Mutex
@@ -67,12 +68,12 @@ const (
 )
 
 // newLinks listens at addr.
-func newLinks(me uint64, addr string, key []byte, stallMs int64, random io.Reader, log *slog.Logger) (*Links, error) {
+func newLinks(me uint64, addr string, key []byte, cover *PeerTLS, stallMs int64, random io.Reader, log *slog.Logger) (*Links, error) {
 	lis, err := net.Listen("tcp", addr)
 	if err != nil {
 		return nil, err
 	}
-	l := &Links{me: me, key: key, log: log, random: random, group: task.NewGroup(), lis: lis, stallMs: stallMs}
+	l := &Links{me: me, key: key, tls: cover, log: log, random: random, group: task.NewGroup(), lis: lis, stallMs: stallMs}
 	l.mu.out, l.mu.in, l.mu.open = map[uint64]*outLink{}, map[uint64]net.Conn{}, map[net.Conn]struct{}{}
 	l.mu.wake = func() {}
 	l.mu.room = sync.NewCond(&l.mu)
@@ -213,16 +214,21 @@ func (l *Links) keep(ctx context.Context, o *outLink) {
 // connect dials, proves the key and writes until the link breaks. Nil means that the link was up.
 func (l *Links) connect(ctx context.Context, o *outLink) error {
 	d := net.Dialer{Timeout: handshakeTime}
-	c, err := d.DialContext(ctx, "tcp", o.addr)
+	raw, err := d.DialContext(ctx, "tcp", o.addr)
 	if err != nil {
 		return err
 	}
-	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
+	stop := context.AfterFunc(ctx, func() { _ = raw.Close() })
 	defer stop()
-	defer c.Close()
-	stallAfter(c, l.stallMs)
-	deadline := time.AfterFunc(handshakeTime, func() { _ = c.Close() })
-	link, err := dialHandshake(c, l.key, l.me, o.to, l.random)
+	defer raw.Close()
+	stallAfter(raw, l.stallMs)
+	deadline := time.AfterFunc(handshakeTime, func() { _ = raw.Close() })
+	host, _, _ := net.SplitHostPort(o.addr)
+	c, err := l.tls.dial(ctx, raw, host)
+	var link []byte
+	if err == nil {
+		link, err = dialHandshake(c, l.key, l.me, o.to, l.random)
+	}
 	if !deadline.Stop() && err == nil {
 		err = context.DeadlineExceeded
 	}
@@ -234,7 +240,7 @@ func (l *Links) connect(ctx context.Context, o *outLink) error {
 	l.mu.Unlock()
 	l.log.Debug("zk ensemble: link", "to", int64(o.to)-1)
 	l.group.Go("zk-link-watch", func(context.Context) { watchEnd(c, o) })
-	l.write(ctx, c, o, link)
+	l.write(ctx, raw, c, o, link)
 	l.mu.Lock()
 	o.up, o.queue, o.bytes = false, nil, 0
 	l.mu.Unlock()
@@ -253,7 +259,7 @@ func watchEnd(c net.Conn, o *outLink) {
 	}
 }
 
-func (l *Links) write(ctx context.Context, c net.Conn, o *outLink, link []byte) {
+func (l *Links) write(ctx context.Context, raw, c net.Conn, o *outLink, link []byte) {
 	var buf []byte
 	for n := uint64(0); ; {
 		l.mu.Lock()
@@ -269,7 +275,7 @@ func (l *Links) write(ctx context.Context, c net.Conn, o *outLink, link []byte) 
 			l.mu.Lock()
 			empty := len(o.queue) == 0
 			l.mu.Unlock()
-			if empty && closed(c) {
+			if empty && closed(raw) {
 				return
 			}
 			continue
@@ -320,27 +326,21 @@ func (l *Links) accept(ctx context.Context) {
 	}
 }
 
-func (l *Links) known(id uint64) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.mu.out[id] != nil
-}
-
 // read takes one member's messages until its link ends.
-func (l *Links) read(c net.Conn) {
+func (l *Links) read(raw net.Conn) {
 	defer func() {
-		_ = c.Close()
+		_ = raw.Close()
 		l.mu.Lock()
-		delete(l.mu.open, c)
+		delete(l.mu.open, raw)
 		l.mu.Unlock()
 	}()
-	stallAfter(c, l.stallMs)
-	deadline := time.AfterFunc(handshakeTime, func() { _ = c.Close() })
-	from, link, err := acceptHandshake(c, l.key, l.me, l.random, l.known)
+	stallAfter(raw, l.stallMs)
+	deadline := time.AfterFunc(handshakeTime, func() { _ = raw.Close() })
+	from, link, c, err := l.welcome(raw)
 	deadline.Stop()
 	if err != nil {
 		if errors.Is(err, ErrStranger) {
-			l.log.Warn("zk ensemble: a stranger at the peer port", "remote", c.RemoteAddr().String(), "err", err)
+			l.log.Warn("zk ensemble: a stranger at the peer port", "remote", raw.RemoteAddr().String(), "err", err)
 		}
 		return
 	}
@@ -367,6 +367,30 @@ func (l *Links) read(c net.Conn) {
 	}
 	l.mu.Unlock()
 	l.put(Inbound{From: from})
+}
+
+// welcome finds out who came, and refuses whoever cannot prove it.
+func (l *Links) welcome(raw net.Conn) (from uint64, link []byte, c net.Conn, err error) {
+	if c, err = l.tls.accept(l.group.Context(), raw); err != nil {
+		return 0, nil, nil, err
+	}
+	known := func(id uint64) bool {
+		l.mu.Lock()
+		o := l.mu.out[id]
+		l.mu.Unlock()
+		if o == nil {
+			return false
+		}
+		host, _, _ := net.SplitHostPort(o.addr)
+		err = l.tls.named(c, host)
+		return err == nil
+	}
+	var refused error
+	from, link, refused = acceptHandshake(c, l.key, l.me, l.random, known)
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	return from, link, c, refused
 }
 
 // stallAfter gives a connection up whose bytes are not confirmed for so long; else the kernel would wait for minutes after a split.

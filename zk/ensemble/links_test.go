@@ -26,9 +26,11 @@ type end struct {
 	addr string
 }
 
-func newEnd(t *testing.T, me uint64, key string) *end {
+func newEnd(t *testing.T, me uint64, key string) *end { return newCoveredEnd(t, me, key, nil) }
+
+func newCoveredEnd(t *testing.T, me uint64, key string, cover *PeerTLS) *end {
 	t.Helper()
-	l, err := newLinks(me, "127.0.0.1:0", []byte(key), 5000, rand.Reader, slog.New(slog.DiscardHandler))
+	l, err := newLinks(me, "127.0.0.1:0", []byte(key), cover, 5000, rand.Reader, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

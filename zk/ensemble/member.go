@@ -59,7 +59,7 @@ func Open(cfg Config, fs disk.FS, snapDir, dataLogDir string, rec *txnlog.Recove
 		host = ""
 	}
 	stall := int64(electionTicks) * cfg.raftTickMs() * 2
-	if m.links, err = newLinks(raftID(cfg.MyID), net.JoinHostPort(host, strconv.Itoa(cfg.Me().Peer)), cfg.Key, stall, random, log); err != nil {
+	if m.links, err = newLinks(raftID(cfg.MyID), net.JoinHostPort(host, strconv.Itoa(cfg.Me().Peer)), cfg.Key, cfg.TLS, stall, random, log); err != nil {
 		return nil, fmt.Errorf("zk/ensemble: peer port: %w", err)
 	}
 	peers := map[uint64]string{}

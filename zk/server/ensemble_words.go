@@ -75,7 +75,9 @@ func (l *loop) ensembleGauges() []metric {
 	put("quorum_size", int64(voters))
 	switch l.mode() {
 	case "follower":
-		put("synced_observers", 0) // observers follow the leader alone
+		if l.o.Admin.Metrics { // Apache's default provider has it of leaders only
+			put("synced_observers", 0)
+		}
 	case "leader":
 		followers, observers, synced := m.Followers()
 		put("learners", int64(followers+observers))

@@ -39,6 +39,9 @@ type Options struct {
 	Schemes []string
 	// TLS is the secure client port.
 	TLS TLSOptions
+	// SSLQuorum is sslQuorum: the members of an ensemble talk by TLS, with the settings ssl.quorum.*.
+	SSLQuorum bool
+	QuorumTLS TLSOptions
 	// X509SuperUser is X509AuthenticationProvider.superUser: the subject whose certificate makes the superuser.
 	X509SuperUser string
 	// JAASFile is java.security.auth.login.config, and JAASSection the section in it that holds the users: Server when empty.

@@ -19,6 +19,8 @@ func (o *Options) Property(name, value string) (known bool, err error) {
 		err = set(value)
 	case strings.HasPrefix(name, "authProvider."):
 		return o.authProvider(value), nil
+	case strings.HasPrefix(name, "ssl.quorum."):
+		known, err = o.QuorumTLS.property(strings.TrimPrefix(name, "ssl.quorum."), value)
 	case strings.HasPrefix(name, "ssl."):
 		known, err = o.TLS.property(strings.TrimPrefix(name, "ssl."), value)
 	case strings.HasPrefix(name, "admin.") || strings.HasPrefix(name, "metricsProvider."):
@@ -53,14 +55,23 @@ func (o *Options) properties() map[string]func(string) error {
 		"DigestAuthenticationProvider.superDigest": text(&o.SuperDigest),
 		"X509AuthenticationProvider.superUser":     text(&o.X509SuperUser),
 		"superUser":                                text(&o.SuperUser),
-		"extendedTypesEnabled":                     flag(&o.ExtendedTypes, "true"),
-		"skipACL":                                  flag(&o.SkipACL, "yes"),
-		"allowSaslFailedClients":                   flag(&o.AllowFailedSASL, "true"),
-		"4lw.commands.whitelist":                   text(&o.FourLetterWhitelist),
-		"jute.maxbuffer":                           number(&o.JuteMaxBuffer),
-		"snapCount":                                number(&o.SnapCount),
-		"java.security.auth.login.config":          text(&o.JAASFile),
-		"sasl.serverconfig":                        text(&o.JAASSection),
+		"sslQuorum":                                flag(&o.SSLQuorum, "true"),
+		"sslQuorumReloadCertFiles":                 flag(&o.QuorumTLS.Reload, "true"),
+		"client.certReload":                        flag(&o.TLS.Reload, "true"),
+		"portUnification": func(v string) error {
+			if v == "true" {
+				return errors.New("a peer port takes TLS or none, not both: change the servers together")
+			}
+			return nil
+		},
+		"extendedTypesEnabled":            flag(&o.ExtendedTypes, "true"),
+		"skipACL":                         flag(&o.SkipACL, "yes"),
+		"allowSaslFailedClients":          flag(&o.AllowFailedSASL, "true"),
+		"4lw.commands.whitelist":          text(&o.FourLetterWhitelist),
+		"jute.maxbuffer":                  number(&o.JuteMaxBuffer),
+		"snapCount":                       number(&o.SnapCount),
+		"java.security.auth.login.config": text(&o.JAASFile),
+		"sasl.serverconfig":               text(&o.JAASSection),
 		// Apache's own server reads this into a property that nothing looks at; Kafka's guides set it.
 		"requireClientAuthScheme": func(string) error { return nil },
 		"sessionRequireClientSASLAuth": func(v string) error {

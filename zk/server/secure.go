@@ -20,7 +20,7 @@ import (
 // connection: handshakes and ciphers never hold it up.
 type secure struct {
 	s        *Server
-	config   *tls.Config
+	live     *liveTLS
 	listener net.Listener
 	failures failures
 }
@@ -33,7 +33,7 @@ const (
 )
 
 func openSecure(s *Server) (*secure, error) {
-	config, err := s.o.TLS.config(s.o.FS)
+	live, err := newLiveTLS(s.o.FS, &s.o.TLS, s.o.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func openSecure(s *Server) (*secure, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrTLS, err)
 	}
-	return &secure{s: s, config: config, listener: l}, nil
+	return &secure{s: s, live: live, listener: l}, nil
 }
 
 // accept hands every connection to goroutines of its own. An error, most likely that there are no descriptors left, stays for a while: asking again at
@@ -70,7 +70,7 @@ func (t *secure) accept(ctx context.Context) {
 
 // serve shakes hands and then carries bytes both ways until either side has ended.
 func (t *secure) serve(ctx context.Context, raw net.Conn, remote netip.AddrPort) {
-	c := tls.Server(raw, t.config)
+	c := tls.Server(raw, t.live.current())
 	defer c.Close()
 	stop := context.AfterFunc(ctx, func() { _ = raw.Close() })
 	defer stop()

@@ -98,7 +98,11 @@ func Start(o Options) (*Server, error) {
 	s.recoverMs = (o.Clock.Mono() - begunNs) / 1e6
 	s.limiter = netpoll.NewLimiter(o.MaxCnxns, o.MaxClientCnxns, nil)
 	if o.Ensemble != nil {
-		if s.member, err = ensemble.Open(*o.Ensemble, o.FS, snapDir, o.DataLogDir, rec, o.Random, o.Log); err != nil {
+		cfg := *o.Ensemble
+		if cfg.TLS, err = o.peerTLS(); err != nil {
+			return nil, errors.Join(err, lock.Close())
+		}
+		if s.member, err = ensemble.Open(cfg, o.FS, snapDir, o.DataLogDir, rec, o.Random, o.Log); err != nil {
 			return nil, errors.Join(err, lock.Close())
 		}
 	}

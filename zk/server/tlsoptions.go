@@ -24,6 +24,10 @@ type TLSOptions struct {
 	Protocol                                                               string   // ssl.protocol
 	Protocols                                                              []string // ssl.enabledProtocols
 	Suites                                                                 []string // ssl.ciphersuites
+	// Reload reads the stores again when their files change: client.certReload, sslQuorumReloadCertFiles.
+	Reload bool
+	// NoHostNames is ssl.quorum.hostnameVerification=false: a member's certificate need not be for its host.
+	NoHostNames bool
 }
 
 // property takes a name without "ssl.".
@@ -54,7 +58,9 @@ func (t *TLSOptions) property(name, value string) (known bool, err error) {
 		if value == "true" {
 			return true, errors.New("revocation is not checked here")
 		}
-	case name == "hostnameVerification" || name == "clientHostnameVerification" || name == "handshakeDetectionTimeoutMillis":
+	case name == "hostnameVerification":
+		t.NoHostNames = value == "false"
+	case name == "clientHostnameVerification" || name == "handshakeDetectionTimeoutMillis":
 		// names of clients are not looked up, as by default in Apache's
 	default:
 		return false, nil
@@ -104,6 +110,7 @@ func (t *TLSOptions) config(fs disk.FS) (*tls.Config, error) {
 		for _, cert := range trust.certs {
 			c.ClientCAs.AddCert(cert)
 		}
+		c.RootCAs = c.ClientCAs // members are clients of each other
 	}
 	return c, t.versions(c)
 }
@@ -166,6 +173,8 @@ func readStore(fs disk.FS, path, kind, password, passwordPath string) (*store, e
 		s, err = parseJKS(b, password)
 	case strings.EqualFold(kind, "PEM") || kind == "" && strings.Contains(string(b), "-----BEGIN "):
 		s, err = parsePEM(b)
+	case strings.EqualFold(kind, "PKCS12"):
+		err = errors.New("PKCS12 stores are not read; convert it with keytool -importkeystore -deststoretype JKS, or to PEM")
 	default:
 		err = errors.New("is neither PEM nor JKS; convert it with keytool -importkeystore -deststoretype JKS")
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"strconv"
+
+	"github.com/pelton-broker/pelton/internal/task"
 )
 
 // prompted is a shell that reads commands: a session, and what was typed so far.
@@ -13,6 +15,8 @@ type prompted struct {
 	o       *printer
 	history []string
 	quiet   bool // printwatches off
+	resting *task.Group
+	idle    error // what ended the connection while nothing was asked
 }
 
 // historyKept is how many lines history shows.

@@ -43,9 +43,11 @@ func RunInput(ctx context.Context, args []string, in io.Reader, out io.Writer) e
 	p := &prompted{ctx: ctx, c: c, o: o}
 	defer p.close()
 	lines := bufio.NewScanner(in)
-	for lines.Scan() && o.err == nil {
-		if !p.line(lines.Text()) {
-			return o.err
+	for o.err == nil {
+		more := false
+		p.meanwhile(func() { more = lines.Scan() })
+		if !more || !p.line(lines.Text()) {
+			break
 		}
 	}
 	return errors.Join(lines.Err(), o.err)

@@ -123,6 +123,13 @@ func (g *group) collect(page bool) (map[string]names, error) {
 			return nil, err
 		}
 	}
+	for _, c := range conns { // which of them leads differs from run to run
+		for i := range conns {
+			if _, _, err := c.Get(fmt.Sprintf("/app%d", i)); err != nil {
+				return nil, err
+			}
+		}
+	}
 	out := map[string]names{}
 	for _, s := range g.servers {
 		n := names{}
@@ -228,7 +235,7 @@ func jsonNames(text string) []string {
 		switch v := v.(type) {
 		case map[string]any:
 			for k, x := range v {
-				k = regexp.MustCompile(`^-?\d+$`).ReplaceAllString(k, "N")
+				k = regexp.MustCompile(`^-?\d+$|^/(app|e)\d$`).ReplaceAllString(k, "N")
 				walk(x, at+"."+regexp.MustCompile(`\{key="\d+"`).ReplaceAllString(k, `{key="N"`))
 			}
 		case []any:

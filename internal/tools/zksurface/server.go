@@ -149,7 +149,8 @@ func word(port int, w string) string {
 }
 
 func get(port int, path string) (string, int) {
-	r, err := http.Get(fmt.Sprintf("http://127.0.0.1:%d%s", port, path))
+	c := http.Client{Timeout: 20 * time.Second}
+	r, err := c.Get(fmt.Sprintf("http://127.0.0.1:%d%s", port, path))
 	if err != nil {
 		return err.Error(), 0
 	}

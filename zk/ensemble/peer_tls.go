@@ -1,0 +1,71 @@
+package ensemble
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+)
+
+// PeerTLS covers the links with TLS, each end with a certificate, beside the proof of the key that holds either way.
+type PeerTLS struct {
+	// Config is asked for every link; it is used at both ends.
+	Config func() *tls.Config
+	// Names says that a member's certificate must be for the host in its server line. No name is ever looked up.
+	Names bool
+}
+
+// dial covers a connection that goes to host.
+func (p *PeerTLS) dial(ctx context.Context, c net.Conn, host string) (net.Conn, error) {
+	if p == nil {
+		return c, nil
+	}
+	config := p.Config().Clone()
+	config.ServerName = host
+	if !p.Names {
+		roots := config.RootCAs
+		config.InsecureSkipVerify = true // the name alone: the chain is checked below
+		config.VerifyConnection = func(s tls.ConnectionState) error {
+			more := x509.NewCertPool()
+			for _, c := range s.PeerCertificates[1:] {
+				more.AddCert(c)
+			}
+			_, err := s.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: more})
+			return err
+		}
+	}
+	covered := tls.Client(c, config)
+	if err := covered.HandshakeContext(ctx); err != nil {
+		return nil, fmt.Errorf("%w: TLS: %w", ErrStranger, err)
+	}
+	return covered, nil
+}
+
+// accept covers a connection that came.
+func (p *PeerTLS) accept(ctx context.Context, c net.Conn) (net.Conn, error) {
+	if p == nil {
+		return c, nil
+	}
+	covered := tls.Server(c, p.Config())
+	if err := covered.HandshakeContext(ctx); err != nil {
+		return nil, fmt.Errorf("%w: TLS: %w", ErrStranger, err)
+	}
+	return covered, nil
+}
+
+// named says whether the certificate of a connection that came is that of the member it speaks for, whose host is in its server line.
+func (p *PeerTLS) named(c net.Conn, host string) error {
+	covered, is := c.(*tls.Conn)
+	if p == nil || !p.Names || !is {
+		return nil
+	}
+	certs := covered.ConnectionState().PeerCertificates
+	if len(certs) == 0 {
+		return nil // ssl.quorum.clientAuth does not ask for one
+	}
+	if err := certs[0].VerifyHostname(host); err != nil {
+		return fmt.Errorf("%w: TLS: %w", ErrStranger, err)
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+package server
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// TestSecurePortReadsItsStoresAgain changes the certificate under a running server.
+func TestSecurePortReadsItsStoresAgain(t *testing.T) {
+	p := newPKI(t)
+	s := start(t, t.TempDir(), func(o *Options) { p.options(o); o.TLS.Reload = true })
+	defer stop(t, s)
+	serial := func() int64 {
+		t.Helper()
+		c, err := tls.Dial("tcp", s.SecureAddr().String(), &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{p.client}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		return c.ConnectionState().PeerCertificates[0].SerialNumber.Int64()
+	}
+	if got := serial(); got != 2 {
+		t.Fatalf("certificate %d", got)
+	}
+	caKey, caDER := p.make(t, 1, pkix.Name{CommonName: "authority"}, nil, nil)
+	ca, err := x509.ParseCertificate(caDER)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, der := p.make(t, 77, pkix.Name{CommonName: "localhost", Organization: []string{"renewed"}}, ca, caKey)
+	p.write(t, "server.pem", der, key)
+	if got := serial(); got != 77 {
+		t.Fatalf("certificate %d after it was renewed", got)
+	}
+	if err := os.WriteFile(filepath.Join(p.dir, "server.pem"), []byte("half a fi"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := serial(); got != 77 {
+		t.Fatalf("certificate %d after the file was broken", got)
+	}
+}
+
+// TestEnsembleTalksByTLS has sslQuorum on, from the words of zoo.cfg.
+func TestEnsembleTalksByTLS(t *testing.T) {
+	p := newPKI(t)
+	r := newRig(t, []uint64{1, 2, 3}, nil)
+	r.tune = func(_ int, o *Options) {
+		for _, kv := range [][2]string{{"sslQuorum", "true"}, {"ssl.quorum.keyStore.location", filepath.Join(p.dir, "server.pem")}, {"ssl.quorum.trustStore.location", filepath.Join(p.dir, "trust.pem")}} {
+			if known, err := o.Property(kv[0], kv[1]); !known || err != nil {
+				t.Errorf("%s: %v %v", kv[0], known, err)
+			}
+		}
+	}
+	r.start(0, 1, 2)
+	lead := r.leader(0, 1, 2)
+	c := r.dial((lead + 1) % 3)
+	again(t, func() (string, error) { return c.Create("/a", nil, 0, zk.WorldACL(zk.PermAll)) })
+	conn, err := tls.Dial("tcp", r.configs[lead].Me().PeerAddr(), &tls.Config{RootCAs: p.pool, ServerName: "localhost", Certificates: []tls.Certificate{p.client}})
+	if err != nil {
+		t.Fatalf("the peer port does not speak TLS: %v", err)
+	}
+	_ = conn.Close()
+}
+
+// TestTLSSettingsThatCannotBe are refused in words.
+func TestTLSSettingsThatCannotBe(t *testing.T) {
+	p := newPKI(t)
+	p12 := filepath.Join(p.dir, "store.p12")
+	if err := os.WriteFile(p12, []byte{0x30, 0x82, 0x01, 0x02, 0x02, 0x01, 0x03}, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, o := range map[string]TLSOptions{
+		"keyStore.location must be set":           {TrustStore: filepath.Join(p.dir, "trust.pem")},
+		"keytool -importkeystore":                 {KeyStore: p12, TrustStore: filepath.Join(p.dir, "trust.pem")},
+		"PKCS12 stores are not read":              {KeyStore: p12, KeyStoreType: "PKCS12", TrustStore: filepath.Join(p.dir, "trust.pem")},
+		"trustStore.location must be set":         {KeyStore: filepath.Join(p.dir, "server.pem")},
+		"holds no private key":                    {KeyStore: filepath.Join(p.dir, "trust.pem"), TrustStore: filepath.Join(p.dir, "trust.pem")},
+		"no such file":                            {KeyStore: filepath.Join(p.dir, "none.pem")},
+		"unknown cipher suite TLS_OF_MY_OWN_MAKE": {KeyStore: filepath.Join(p.dir, "server.pem"), ClientAuth: "none", Suites: []string{"TLS_OF_MY_OWN_MAKE"}},
+	} {
+		opts := Options{SSLQuorum: true, QuorumTLS: o}
+		opts.setDefaults()
+		if _, err := opts.peerTLS(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	var o Options
+	if _, err := o.Property("portUnification", "true"); err == nil {
+		t.Error("portUnification is taken")
+	}
+}
