@@ -20,8 +20,13 @@ else
 CHECKED   := $(GO) test -tags invariants
 endif
 
+<<<<<<< Updated upstream
 .PHONY: help build run test race release-test lint lint-full fuzz-smoke sim sim-ci sim-soak mutants power-cut disk-faults bench bench-latency bench-rivals bench-compare lab-tiny lab-check \
 	gen gen-check cover cross ci interop interop-prepare old-clients differential zookeeper modes modes-short zk-sim zk-linear zk-linear-short zk-linear-apache zk-three zk-kafka zk-kafka-short zk-clients zk-docs zk-surface bench-zk golden-kafka golden-kafka-short kill-loop moving test-giouring soak clean
+=======
+.PHONY: help build run test race release-test lint lint-full fuzz-smoke sim sim-ci sim-soak mutants power-cut bench bench-latency bench-rivals bench-compare lab-tiny lab-check \
+	gen gen-check cover cross ci interop interop-prepare old-clients differential differential-self zookeeper modes modes-short zk-sim zk-linear zk-linear-short zk-linear-apache zk-three zk-kafka zk-kafka-short zk-clients zk-docs zk-surface bench-zk golden-kafka golden-kafka-short kill-loop moving test-giouring soak clean
+>>>>>>> Stashed changes
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -140,6 +145,9 @@ differential: build ## every request to this broker and to Apache Kafka 3.9.1 an
 	internal/tools/differential.sh 3.9.1
 	internal/tools/differential.sh 3.9.1 ' old-' inter.broker.protocol.version=2.8
 	internal/tools/differential.sh 4.2.0
+
+differential-self: ## the same requests to two Apache Kafka 3.9.1: no difference, or the comparison itself is wrong
+	PELTON_DIFFERENTIAL_SELF=1 internal/tools/differential.sh 3.9.1
 
 zookeeper: build ## the broker and its controller on Apache ZooKeeper 3.9.5, and its answers against our server's (needs Java, Maven)
 	internal/tools/with-zookeeper.sh bash -c '$(GO) test -count 1 ./zk/conformance && $(GO) test -count 1 ./controller/run ./zk/shell && \

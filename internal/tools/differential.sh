@@ -19,7 +19,10 @@ while True:
     finally:
         for s in held: s.close()'
 }
-stop() { internal/tools/apache stop "$dir/kafka" 2>/dev/null || true; internal/tools/apache stop "$dir/zk" 2>/dev/null || true; rm -rf "$dir"; }
+stop() {
+	for p in kafka zk kafka2 zk2; do [ ! -e "$dir/$p" ] || internal/tools/apache stop "$dir/$p" 2>/dev/null || true; done
+	rm -rf "$dir"
+}
 trap stop EXIT
 kafka=$(free) tables=D without='^$'
 case $version in
@@ -31,8 +34,15 @@ case $version in
 	without='^(Produce|Fetch|ListOffsets) v[0-9]+ old-' # 4.x tells versions of these that it does not serve, and knows no old formats
 	internal/tools/apache start kafka "$version" "$kafka" "$dir/kafka" kraft node.id=0 "controller.quorum.voters=0@127.0.0.1:$((kafka + 1))" "$@" ;;
 esac
+go build -o bin/differential ./internal/tools/differential
+if [ -n "${PELTON_DIFFERENTIAL_SELF:-}" ]; then # a second Kafka 3.9.1 instead of Pelton: what the comparison itself gets wrong shows here
+	twin=$(free)
+	internal/tools/apache start zookeeper 3.9.5 $((twin + 2)) "$dir/zk2"
+	internal/tools/apache start kafka "$version" "$twin" "$dir/kafka2" "127.0.0.1:$((twin + 2))" "$@"
+	bin/differential -a "127.0.0.1:$kafka" -b "127.0.0.1:$twin" -known /dev/null -tables - -only "$only" -without "$without"
+	exit
+fi
 same=$(grep -vE '^(log.dirs|listeners|advertised.listeners|zookeeper.connect|broker.id|node.id|process.roles|controller[.a-z]*)=|^$' "$dir/kafka/server.properties" |
 	sed 's/^/--override /' | tr '\n' ' ')
-go build -o bin/differential ./internal/tools/differential
 PELTON_OVERRIDES="--override broker.id=0 $same" internal/tools/with-broker.sh \
 	bash -c 'bin/differential -a "127.0.0.1:'"$kafka"'" -b "$PELTON_BOOTSTRAP" -known docs/DIFFERENCES.md -tables '"$tables -only '$only' -without '$without'"
