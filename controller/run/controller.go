@@ -112,6 +112,13 @@ func (c *Controller) CreatePartitions(ctx context.Context, name string, count in
 	})
 }
 
+// Reassign has a partition be held by these brokers, the preferred leader first. Those that hold it now may be put in another order.
+func (c *Controller) Reassign(ctx context.Context, topic string, partition int32, replicas []int32) error {
+	return c.do(ctx, func(ctx context.Context) error {
+		return c.loop.reassign(ctx, requested{Topic: topic, Partition: partition, Replicas: replicas})
+	})
+}
+
 // AlterTopicConfig replaces the topic's whole set of overrides.
 func (c *Controller) AlterTopicConfig(ctx context.Context, name string, set map[string]string) error {
 	return c.do(ctx, func(ctx context.Context) error { return c.loop.alterTopicConfig(ctx, name, set) })

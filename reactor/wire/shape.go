@@ -53,6 +53,8 @@ func Shapes() map[int16]Shape {
 		37: "{ s i { [ i ] } } i b",                                               // CreatePartitions
 		42: "[ s ]",                                                               // DeleteGroups
 		44: "{ b s { s b s } } b",                                                 // IncrementalAlterConfigs
+		45: "i b@1+ { s { i [ i ] } }",                                            // AlterPartitionReassignments
+		46: "i { s [ i ] }",                                                       // ListPartitionReassignments
 		47: "s { s { i } }",                                                       // OffsetDelete
 		48: "{ s b s } b",                                                         // DescribeClientQuotas
 		49: "{ { s s } { s l b } } b",                                             // AlterClientQuotas
