@@ -208,13 +208,13 @@ func TestTopicChangesThrottled(t *testing.T) {
 		req.ValidateOnly = validate
 		return as[*kmsg.CreateTopicsResponse](n.dial(t), "maker", version, req)
 	}
-	// Four tokens are there, and two come every second; the fifth partition is owed.
-	first := make(6, false, "a", 5)
+	// Four tokens are there, and two come every second; twenty are owed after this, which is ten seconds.
+	first := make(6, false, "a", 24)
 	want(t, "the first", first.Topics[0].ErrorCode, 0)
 	want(t, "what it has to wait", first.ThrottleMillis, 0)
 	second := make(6, false, "b", 1)
 	want(t, "while tokens are owed", second.Topics[0].ErrorCode, 89)
-	if second.ThrottleMillis < 1 || second.ThrottleMillis > 500 {
+	if second.ThrottleMillis < 1 || second.ThrottleMillis > 10_000 {
 		t.Errorf("throttled for %d ms", second.ThrottleMillis)
 	}
 	want(t, "validation", make(6, true, "b", 1).Topics[0].ErrorCode, 0)
@@ -224,7 +224,7 @@ func TestTopicChangesThrottled(t *testing.T) {
 		t.Error("an old client does not wait")
 	}
 	grow := kmsg.NewPtrCreatePartitionsRequest()
-	grow.Topics = []kmsg.CreatePartitionsRequestTopic{{Topic: name + "a", Count: 6}}
+	grow.Topics = []kmsg.CreatePartitionsRequestTopic{{Topic: name + "a", Count: 25}}
 	want(t, "growing", as[*kmsg.CreatePartitionsResponse](n.dial(t), "maker", 3, grow).Topics[0].ErrorCode, 89)
 	drop := kmsg.NewPtrDeleteTopicsRequest()
 	drop.TopicNames = []string{name + "a"}
