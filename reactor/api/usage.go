@@ -248,7 +248,8 @@ func (r *Request) charge(resp kmsg.Response) {
 // mutation is the quota on what a request changes of topics, in partitions; nil when there is none.
 type mutation struct {
 	metered
-	r *Request
+	broker *Broker // not by way of the session: once the request is answered, that may be on its way to another shard
+	r      *Request
 	// strict: nothing is changed while the client owes; the requests of older versions are let through, and the client waits after them.
 	strict bool
 }
@@ -259,7 +260,7 @@ func (b *Broker) mutationOf(r *Request, strictFrom int16) *mutation {
 	if !ok {
 		return nil
 	}
-	return &mutation{metered{b.book.Hold(tag, b.clock.Mono()/1e6), bound}, r, r.Version >= strictFrom}
+	return &mutation{metered{b.book.Hold(tag, b.clock.Mono()/1e6), bound}, b, r, r.Version >= strictFrom}
 }
 
 // record counts partitions that are about to change; an error refuses them.
@@ -267,7 +268,7 @@ func (m *mutation) record(partitions int) error {
 	if m == nil {
 		return nil
 	}
-	wait, taken := m.meter.Take(m.bound, float64(partitions), m.strict, m.r.session.local.broker.clock.Mono()/1e6)
+	wait, taken := m.meter.Take(m.bound, float64(partitions), m.strict, m.broker.clock.Mono()/1e6)
 	m.r.throttleMs = max(m.r.throttleMs, wait)
 	if !taken {
 		return errThrottled
@@ -278,7 +279,7 @@ func (m *mutation) record(partitions int) error {
 // close gives the meter back.
 func (m *mutation) close() {
 	if m != nil {
-		m.r.session.local.broker.book.Drop(m.meter)
+		m.broker.book.Drop(m.meter)
 	}
 }
 
