@@ -14,10 +14,10 @@ import (
 const labPage = `<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>{{.E.Name}}</title>
 <style>{{.Style}}
-.row{display:grid;grid-template-columns:minmax(11em,20em) 1fr 9em;gap:.2em 1em;align-items:center;margin:.5em 0}
-.row .num{font-variant-numeric:tabular-nums;text-align:right;color:var(--soft)}
+.row{display:grid;grid-template-columns:minmax(11em,19em) 1fr 13em;gap:.2em 1em;align-items:center;margin:.5em 0}
+.row .num{font-variant-numeric:tabular-nums;text-align:right;white-space:nowrap;color:var(--soft)}
 .track{position:relative;height:1.4em;background:linear-gradient(var(--grid),var(--grid)) 0 50%/100% 1px no-repeat}
-.track .zero{position:absolute;left:50%;top:-.3em;bottom:-.3em;width:1px;background:var(--axis)}
+.track .zero{position:absolute;top:-.3em;bottom:-.3em;width:1px;background:var(--axis)}
 .track .bar{position:absolute;top:.4em;height:.6em;border-radius:.3em;background:var(--axis);opacity:.5}.track .dot{position:absolute;top:.35em;width:.7em;height:.7em;margin-left:-.35em;border-radius:50%;background:var(--axis)}
 .shown .bar,.shown .dot{background:var(--line)}
 .scale{position:relative;height:1.2em;font-size:.8em;color:var(--soft)}.scale span{position:absolute;transform:translateX(-50%);white-space:nowrap}
@@ -29,8 +29,8 @@ const labPage = `<!doctype html>
 <ul>{{range .Findings}}<li>{{.Sentence}}.</li>{{end}}{{range .Refused}}<li class="off">Left out, since this machine does not allow it: {{.}}.</li>{{end}}</ul>
 {{if .Findings}}<p>An interval of 95 % holds the truth in nineteen experiments of twenty. Where it leaves zero out, a change is shown; where it does not, this experiment cannot tell the two apart, which is
 not the same as there being no change. The A/A check compares the first combination with itself: it should show none, and does once in twenty.</p>{{end}}
-{{range .Plots}}<h2>{{.Title}}</h2><p>{{.Axis}}</p>
-{{range .Rows}}<div class="row{{if .Shown}} shown{{end}}"><div>{{.What}}</div><div class="track"><span class="zero"></span><span class="bar" style="left:{{.Left}}%;width:{{.Width}}%"></span><span class="dot" style="left:{{.At}}%"></span></div><div class="num">{{.Change}}</div></div>
+{{range $plot := .Plots}}<h2>{{.Title}}</h2><p>{{.Axis}}</p>
+{{range .Rows}}<div class="row{{if .Shown}} shown{{end}}"><div>{{.What}}</div><div class="track"><span class="zero" style="left:{{$plot.Zero}}%"></span><span class="bar" style="left:{{.Left}}%;width:{{.Width}}%"></span><span class="dot" style="left:{{.At}}%"></span></div><div class="num">{{.Change}}</div></div>
 {{end}}<div class="row axis"><div></div><div class="scale">{{range .Ticks}}<span style="left:{{.At}}%">{{.Text}}</span>{{end}}</div><div></div></div>
 {{end}}
 <h2>What was measured</h2><p>Median of {{.E.Repetitions}} runs of each combination, with the smallest and the largest.</p>
@@ -59,6 +59,7 @@ type bar struct {
 
 type plot struct {
 	Title, Axis string
+	Zero        string // where no change is
 	Rows        []bar
 	Ticks       []tick
 }
@@ -176,9 +177,11 @@ func (o *Outcome) intervals(metric string) plot {
 			far = min(widest, max(far, math.Abs(f.Low), math.Abs(f.High)))
 		}
 	}
-	x := func(v float64) float64 { return 50 + 50*max(-1, min(1, v/far)) }
+	low := -min(far, 1) // nothing shrinks by more than all of it
+	x := func(v float64) float64 { return 100 * (max(low, min(far, v)) - low) / (far - low) }
 	in := func(v float64) string { return fmt.Sprintf("%.2f", v) }
-	for _, v := range []float64{-far, -far / 2, 0, far / 2, far} {
+	p.Zero = in(x(0))
+	for _, v := range []float64{low, low / 2, 0, far / 2, far} {
 		p.Ticks = append(p.Ticks, tick{in(x(v)), axisPercent(v) + " %"})
 	}
 	for _, f := range o.Findings {

@@ -29,7 +29,7 @@ const (
 pN is the latency that N of 100 requests stayed below. {{.LatencyFrom}}.</p>
 <h2>Throughput over time</h2><p>Megabytes a second in each second of the run.</p><div class="wide">{{.Throughput}}</div>
 <h2>Latency by percentile</h2><p>{{.LatencyFrom}}. Each step to the right leaves out nine tenths of what is left; each line up is ten times as long.</p><div class="wide">{{.Curve}}</div>
-<h2>Latency over time</h2><p>Up: latency. To the right: seconds of the run. Darker cells hold more of that second's requests, on a logarithmic scale.</p><div class="wide">{{.Heat}}</div>
+<h2>Latency over time</h2><p>Up: latency. To the right: seconds of the run. Stronger cells hold more of that second's requests, on a logarithmic scale.</p><div class="wide">{{.Heat}}</div>
 {{if .Phases}}<h2>Where requests spend their time in the broker</h2><p>Mean over sampled requests, in the order in which a request meets the phases. Each bar is all of the time of its requests.</p><div class="wide">{{.Bars}}</div>
 <div class="wide"><table>{{range .Phases}}<tr><th>{{.Class}}</th><td><span class="key" style="background:{{.Colour}}"></span>{{.Phase}}</td><td class="n">{{.Mean}}</td><td class="n">{{.Share}}</td><th>{{.Meaning}}</th></tr>{{end}}</table></div>{{end}}
 <h2>Settings</h2><table>{{range .Settings}}<tr><th>{{.Name}}</th><td>{{.Value}}</td></tr>{{end}}</table>
