@@ -99,10 +99,64 @@ func TestIsolationLevels(t *testing.T) {
 		want(t, fmt.Sprintf("Fetch v%d", version), got, " 0=a 1=b 2=aborted-1 3=aborted-2 4=c 6=open 7=d")
 	}
 	for version := int16(2); version <= 7; version++ {
-		req := kmsg.NewPtrListOffsetsRequest()
-		req.ReplicaID, req.IsolationLevel = -1, 1
-		req.Topics = []kmsg.ListOffsetsRequestTopic{{Topic: name, Partitions: []kmsg.ListOffsetsRequestTopicPartition{{Timestamp: -1, CurrentLeaderEpoch: -1}}}}
-		want(t, "the end for read_committed", ask[*kmsg.ListOffsetsResponse](c, version, req).Topics[0].Partitions[0].Offset, 6)
+		want(t, "the end for read_committed", committedOffset(c, version, name, -1).Offset, 6)
 		want(t, "the end", listOffset(c, version, name, 0, -1).Offset, 8)
 	}
+}
+
+// committedOffset is what ListOffsets answers to a read_committed consumer.
+func committedOffset(c *conn, version int16, name string, timestamp int64) kmsg.ListOffsetsResponseTopicPartition {
+	c.t.Helper()
+	req := kmsg.NewPtrListOffsetsRequest()
+	req.ReplicaID, req.IsolationLevel = -1, 1
+	req.Topics = []kmsg.ListOffsetsRequestTopic{{Topic: name, Partitions: []kmsg.ListOffsetsRequestTopicPartition{{Timestamp: timestamp, CurrentLeaderEpoch: -1}}}}
+	return ask[*kmsg.ListOffsetsResponse](c, version, req).Topics[0].Partitions[0]
+}
+
+// readCommittedValues is what a read_committed consumer makes of a fetch from the beginning.
+func readCommittedValues(t *testing.T, c *conn, name string) (out []string) {
+	t.Helper()
+	p := isolated(c, 11, 1, name, 0)
+	gone := map[int64]int64{}
+	for _, a := range p.AbortedTransactions {
+		gone[a.ProducerID] = a.FirstOffset
+	}
+	if err := batch.Iterate(p.RecordBatches, func(r batch.Record) bool {
+		first, aborted := gone[r.Batch.ProducerID]
+		if !r.Batch.IsControl() && !(r.Batch.IsTransactional() && aborted && r.Offset >= first) {
+			out = append(out, fmt.Sprintf("%d=%s", r.Offset, r.Value))
+		}
+		return true
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// C-23: while a transaction is open, neither a fetch nor a lookup by time passes it; when its abort comes late, what plain producers wrote behind
+// it appears, and its own records never do.
+func TestAnAbortThatComesLate(t *testing.T) {
+	n := own(t)
+	c := n.dial(t)
+	name := topic(t, c, 1)
+	mustProduce(c, name, values("a", "b", "c", "d", "e"))
+	later := func(v string, ms int64) []byte {
+		b := batch.NewBuilder(batch.None)
+		b.Add(baseTime+ms, nil, []byte(v))
+		return b.Bytes()
+	}
+	c = planted(t, n, name, 5, inTransaction(7, 0, "never"), later("x", 6000), later("y", 7000), later("z", 8000))
+	for version := int16(2); version <= 7; version++ {
+		want(t, "the end while it is open", committedOffset(c, version, name, -1).Offset, 5)
+		for _, ms := range []int64{1000, 5500, 8000} {
+			got := committedOffset(c, version, name, baseTime+ms)
+			want(t, fmt.Sprintf("v%d: the record %d ms on", version, ms), fmt.Sprint(got.ErrorCode, got.Offset, got.Timestamp), "0 -1 -1")
+		}
+		want(t, "the same for read_uncommitted", listOffset(c, version, name, 0, baseTime+5500).Offset, 6)
+	}
+	want(t, "read while it is open", fmt.Sprint(readCommittedValues(t, c, name)), "[0=a 1=b 2=c 3=d 4=e]")
+	c = planted(t, n, name, 9, batch.BuildMarker(7, 0, 0, 0, baseTime+9000))
+	want(t, "the end", committedOffset(c, 7, name, -1).Offset, 10)
+	want(t, "by time", committedOffset(c, 7, name, baseTime+5500).Offset, 6)
+	want(t, "read afterwards", fmt.Sprint(readCommittedValues(t, c, name)), "[0=a 1=b 2=c 3=d 4=e 6=x 7=y 8=z]")
 }
