@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -22,7 +23,7 @@ type recoveries struct {
 	mu    struct {
 		sync.Mutex
 		parts   map[logstore.TopicPartition]*recovery
-		waiting map[string][]*recovery // by log directory
+		waiting map[string][]*recovery // by log directory; the one with least to read is the last
 		queued  map[string]int         // of those, by log directory, that no thread was asked for yet
 		serving bool                   // the first route is there: a log that lost its end needs a new leader epoch from now on
 	}
@@ -98,6 +99,7 @@ func (b *Broker) beginRecoveries() {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	for dir, n := range rs.mu.queued {
+		slices.SortStableFunc(rs.mu.waiting[dir], func(x, y *recovery) int { return cmp.Compare(y.backlog.Bytes, x.backlog.Bytes) })
 		for range n {
 			_ = rs.pools[dir].Do(func() { b.recoverNext(dir) }) // an error means that the broker is stopping
 		}
@@ -114,14 +116,9 @@ func (b *Broker) recoverNext(dir string) {
 		rs.mu.Unlock()
 		return
 	}
-	least := 0
-	for i, r := range list {
-		if r.backlog.Bytes < list[least].backlog.Bytes {
-			least = i
-		}
-	}
-	r := list[least]
-	rs.mu.waiting[dir] = slices.Delete(list, least, least+1)
+	r := list[len(list)-1]
+	list[len(list)-1] = nil
+	rs.mu.waiting[dir] = list[:len(list)-1]
 	rs.mu.Unlock()
 	r.host = b.open(r.stop, r.topic, r.part, r.options)
 	close(r.done)
