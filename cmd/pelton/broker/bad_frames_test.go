@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"testing"
 
@@ -33,6 +34,52 @@ func TestFrameSizesThatLie(t *testing.T) {
 		c.closed()
 	}
 	bystander.works()
+}
+
+// What cannot be read closes its connection, with a counter and a line of the log; a line for each remote and second, whatever comes.
+func TestBadFramesAreCountedAndTold(t *testing.T) {
+	lines := &said{}
+	n := &node{keys: defaults(t.TempDir()), log: slog.New(slog.NewTextHandler(lines, nil))}
+	n.keys["admin.listener"] = "127.0.0.1:0"
+	if err := n.begin(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := n.end(); err != nil {
+			t.Error(err)
+		}
+	})
+	bystander := n.dial(t)
+	name := topic(t, bystander, 1)
+	mustProduce(bystander, name, values("kept"))
+	frame := func(body ...byte) []byte {
+		return append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)
+	}
+	bad := map[string][]byte{
+		"2 GiB":           {0x7f, 0xff, 0xff, 0xff},
+		"negative":        {0xff, 0xff, 0xff, 0xff},
+		"unknown key":     frame(0x04, 0xd2, 0, 0, 0, 0, 0, 1, 0xff, 0xff),
+		"unknown version": frame(0, 3, 0, 99, 0, 0, 0, 1, 0xff, 0xff),
+		"no header":       frame(0, 3, 0, 1),
+		"cut off":         frame(0, 3, 0, 1, 0, 0, 0, 1, 0xff, 0xff, 0, 0, 0, 5, 0, 200),
+	}
+	const rounds = 20
+	for range rounds {
+		for _, b := range bad {
+			c := n.dial(t)
+			c.write(b)
+			c.closed()
+		}
+	}
+	bystander.works()
+	want(t, "records", len(readAll(bystander, name, 0, 0)), 1)
+	p := n.page(t)
+	closed := p[`broker_network_connections_closed_total{cause="frame"}`] + p[`broker_network_connections_closed_total{cause="protocol"}`]
+	want(t, "connections closed for what they sent", closed, float64(rounds*len(bad)))
+	want(t, "bad frames", p["broker_network_bad_frames_total"], float64(rounds*len(bad)))
+	if told := lines.count("connection closed"); told < 1 || told >= rounds*len(bad) {
+		t.Errorf("%d lines tell of %d bad connections of one remote", told, rounds*len(bad))
+	}
 }
 
 // S1: a thousand connections that promise 100 MB each and send nothing cost next to nothing; neither do those that promise 2 GiB.

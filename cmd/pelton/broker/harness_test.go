@@ -74,6 +74,7 @@ type node struct {
 	keys   map[string]string
 	broker *broker.Broker
 	ready  broker.Ready
+	log    *slog.Logger // testLog's when nil
 }
 
 // defaults are the settings of a broker under test: free ports, and beats so short that tests need not wait for them.
@@ -143,7 +144,11 @@ func (n *node) begin() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
 	defer cancel()
-	b, err := broker.Start(ctx, c, testLog())
+	log := n.log
+	if log == nil {
+		log = testLog()
+	}
+	b, err := broker.Start(ctx, c, log)
 	if err != nil {
 		return err
 	}

@@ -52,6 +52,13 @@ func (s *said) has(text string) bool {
 	return strings.Contains(s.b.String(), text)
 }
 
+// count is how often it was said.
+func (s *said) count(text string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Count(s.b.String(), text)
+}
+
 // beginHeld starts the broker of a process that was killed, here, with the recovery of some partitions held. Ready does not wait for them.
 func (p *process) beginHeld(t *testing.T, held ...string) (map[string]chan struct{}, *said) {
 	t.Helper()
