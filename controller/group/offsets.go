@@ -80,7 +80,7 @@ func (m *Machine) storeOffsets(g *group, in *Commit) {
 		if in.RetentionMs != -1 {
 			k.ExpireMs = max(m.now.WallMs+min(in.RetentionMs, math.MaxInt64-m.now.WallMs), 0)
 		}
-		records = append(records, Record{encodeOffsetKey(g.id, o.TopicPartition), encodeOffsetValueAs(&k, m.opt.written().Offset)})
+		records = append(records, Record{encodeOffsetKey(g.id, o.TopicPartition), m.encodeKept(k)})
 		c := &committing{tp: o.TopicPartition, offset: k}
 		s.offsets = append(s.offsets, c)
 		g.storing[c.tp] = append(g.storing[c.tp], c)
@@ -90,6 +90,16 @@ func (m *Machine) storeOffsets(g *group, in *Commit) {
 		return
 	}
 	m.store(records, s)
+}
+
+// encodeKept writes an offset in the version that is asked for. A Kafka before 2.1 knows no offset without an end of its own: it takes -1 for
+// one that has passed, and drops the commit within minutes.
+func (m *Machine) encodeKept(o Offset) []byte {
+	version := m.opt.written().Offset
+	if version == offsetValueExpireVersion && o.ExpireMs < 0 {
+		o.ExpireMs = o.CommitMs + min(m.opt.RetentionMs, math.MaxInt64-o.CommitMs)
+	}
+	return encodeOffsetValueAs(&o, version)
 }
 
 // committing is one offset on its way into the log.

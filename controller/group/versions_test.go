@@ -27,3 +27,17 @@ func TestValuesOfOlderProtocols(t *testing.T) {
 		t.Error("the newest are not the default")
 	}
 }
+
+// A Kafka before 2.1 takes a commit without an end of its own for one that has passed: for it, what is kept names the end that retention gives.
+func TestCommitsOutliveTheWayToAnOldKafka(t *testing.T) {
+	for _, c := range []struct {
+		values      ValueVersions
+		expire, due int64
+	}{{ValueVersions{1, 0}, -1, 1007}, {ValueVersions{1, 1}, 50, 50}, {ValueVersions{2, 2}, -1, -1}, {ValueVersions{3, 3}, -1, -1}, {ValueVersions{3, 3}, 50, 50}} {
+		m := &Machine{opt: Options{RetentionMs: 1000, Values: &c.values}}
+		got, err := DecodeOffsetValue(m.encodeKept(Offset{Offset: 42, LeaderEpoch: -1, CommitMs: 7, ExpireMs: c.expire}))
+		if err != nil || got.Offset != 42 || got.CommitMs != 7 || got.ExpireMs != c.due {
+			t.Errorf("%+v: %+v, %v", c, got, err)
+		}
+	}
+}
