@@ -65,8 +65,18 @@ func (l *loop) adoptTopic(ctx context.Context, spec AdoptTopicSpec) error {
 	if err := l.store.putConfig(ctx, pathTopicConfig(spec.Name), spec.Config); err != nil {
 		return err
 	}
+	if err := l.dropUnfinished(ctx, spec.Name); err != nil {
+		return err
+	}
+	// A topic of many partitions takes several steps. Until the last one it has none: nobody shows it or begins its partitions, and an
+	// adoption that finds it begins anew.
+	several := len(spec.Epochs) > statesAtOnce
+	first := a
+	if several {
+		first.partitions = nil
+	}
 	ops := []client.Op{
-		client.CreateOp(pathTopic(spec.Name), encodeTopic(a), client.Persistent),
+		client.CreateOp(pathTopic(spec.Name), encodeTopic(first), client.Persistent),
 		client.CreateOp(pathPartitions(spec.Name), nil, client.Persistent),
 	}
 	for i, epoch := range spec.Epochs {
@@ -75,6 +85,9 @@ func (l *loop) adoptTopic(ctx context.Context, spec AdoptTopicSpec) error {
 			client.CreateOp(pathState(spec.Name, int32(i)), encodeState(p), client.Persistent))
 		if len(ops) < 2*statesAtOnce && i < len(spec.Epochs)-1 {
 			continue
+		}
+		if several && i == len(spec.Epochs)-1 {
+			ops = append(ops, client.SetOp(pathTopic(spec.Name), encodeTopic(a), 0))
 		}
 		if _, err := l.store.fenced(ctx, ops...); err != nil {
 			if errors.Is(err, client.ErrNodeExists) {
@@ -85,4 +98,20 @@ func (l *loop) adoptTopic(ctx context.Context, spec AdoptTopicSpec) error {
 		ops = ops[:0]
 	}
 	return nil
+}
+
+// dropUnfinished removes what an adoption has left that did not come to its end: a topic without partitions, which nobody else makes.
+func (l *loop) dropUnfinished(ctx context.Context, name string) error {
+	n, err := l.zk.Get(ctx, pathTopic(name))
+	if errors.Is(err, client.ErrNoNode) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if a, err := decodeTopic(pathTopic(name), n.Data); err != nil || len(a.partitions) > 0 {
+		return nil // the creation is refused
+	}
+	l.o.Log.Info("an adoption that was interrupted begins anew", "topic", name)
+	return l.store.deleteTree(ctx, pathTopic(name))
 }

@@ -245,6 +245,10 @@ func (l *loop) readTopic(ctx context.Context, name string) (*meta.Topic, error) 
 		l.o.Log.Error("a topic cannot be read and is left out", "topic", name, "err", err)
 		return nil, nil
 	}
+	if len(a.partitions) == 0 {
+		l.o.Log.Warn("a topic has no partitions, since its adoption was interrupted; it is left out", "topic", name)
+		return nil, nil
+	}
 	a.version = n.Stat.Version
 	t := &meta.Topic{Name: name, ID: a.id, Internal: meta.IsInternal(name)}
 	if t.Config, err = l.readConfig(ctx, pathTopicConfig(name)); err != nil {
