@@ -163,3 +163,41 @@ func TestLoadIsTheShareOfTurns(t *testing.T) {
 		t.Fatalf("busy %d, %d frames a second, %d seats", l.busy.Load(), l.rate, l.seats.Load())
 	}
 }
+
+// A crowded shard gives to the one with the most room, and nothing when none has a seat.
+func TestReliefPicksTheLeastBusy(t *testing.T) {
+	v := New(Options{Shards: 4, OpenDisk: openFake}, &hooks{})
+	for i, busy := range []int64{95, 40, 20, 30} {
+		v.shards[i].load.busy.Store(busy)
+		v.shards[i].load.seats.Store(1)
+	}
+	v.shards[0].load.rate = 1000
+	if to := v.shards[0].Relief(100); to != v.shards[2] {
+		t.Fatalf("given to %v", to)
+	}
+	v.shards[2].load.seats.Store(0)
+	if to := v.shards[0].Relief(100); to != v.shards[3] {
+		t.Fatalf("given to %v", to)
+	}
+	if v.shards[0].Welcomes(v.shards[2], 100) || !v.shards[0].Welcomes(v.shards[3], 100) {
+		t.Fatal("a shard without a seat takes connections, or one with a seat does not")
+	}
+	if to := v.shards[1].Relief(1); to != nil {
+		t.Fatalf("a shard with room gave to %v", to)
+	}
+	for _, s := range v.shards {
+		s.load.seats.Store(0)
+	}
+	if to := v.shards[0].Relief(100); to != nil {
+		t.Fatalf("given to %v without a seat", to)
+	}
+}
+
+// It is asked for every request.
+func TestLeanAllocatesNothing(t *testing.T) {
+	var l Lean
+	now := int64(0)
+	if n := testing.AllocsPerRun(1000, func() { now += 1e6; l.Went(0, 1, now) }); n != 0 {
+		t.Fatalf("%v allocations", n)
+	}
+}
