@@ -40,11 +40,12 @@ func zkCommand(std streams) *cobra.Command {
 			if len(args) == 0 || args[0] == "-h" || args[0] == "--help" {
 				return cmd.Help()
 			}
+			ctx := shell.WithFiles(cmd.Context(), os.ReadFile)
 			if f, ok := std.in.(*os.File); ok && tty.Is(int(f.Fd())) {
 				at := shell.Terminal{In: f, Out: std.err, Raw: func() (func(), error) { return tty.Raw(int(f.Fd())) }}
-				return shell.RunTerminal(cmd.Context(), args, at, std.out)
+				return shell.RunTerminal(ctx, args, at, std.out)
 			}
-			return shell.RunInput(cmd.Context(), args, std.in, std.out)
+			return shell.RunInput(ctx, args, std.in, std.out)
 		},
 	}
 	return family(c, zkServerCommand(std), zkImportCommand(std), sh)

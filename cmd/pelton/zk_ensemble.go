@@ -37,6 +37,9 @@ func hasServers(keys map[string]string) bool {
 func zooEnsemble(keys map[string]string, file string, o *server.Options) (*ensemble.Config, error) {
 	fs := disk.OS()
 	c := &ensemble.Config{TickTimeMs: o.TickTimeMs}
+	if path, err := filepath.Abs(file); err == nil {
+		c.File = path
+	}
 	value := func(name string) string {
 		if v, ok := keys[name]; ok {
 			return strings.TrimSpace(v)

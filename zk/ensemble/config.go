@@ -24,6 +24,8 @@ type Config struct {
 	StandaloneOff        bool // standaloneEnabled=false
 	ListenOnAllIPs       bool // quorumListenOnAllIPs
 	KeepEntries          int
+	// File is the configuration file that the servers were read from; a reconfig is written beside it and named in it. Empty for none.
+	File string
 }
 
 // Me is this server's own line.

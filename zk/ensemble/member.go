@@ -27,6 +27,7 @@ type Member struct {
 	links   *Links
 	sink    Sink
 	spool   *spool
+	written int64 // the version of the configuration that is in the file; 0 before any
 	queue   []*Persist
 	// trimAt is the zxid that the transaction log must have on disk before the raft log's older files may go; 0 when none wait.
 	trimAt int64
@@ -166,6 +167,7 @@ func (m *Member) flush() {
 	}
 	if m.Core.bookChanged {
 		m.setPeers()
+		m.writeServers()
 	}
 	m.roll()
 	m.wal.Turn()

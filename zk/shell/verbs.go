@@ -392,10 +392,13 @@ func (k *call) reconfig() error {
 
 // members is the whole list, of the command or of a file with lines server.N=….
 func (k *call) members() (string, error) {
-	if _, ok := k.flags["file"]; ok {
-		return "", fmt.Errorf("%w: -file is not read here; give the lines to -members, with commas between", ErrUsage)
-	}
 	m := k.flags["members"]
+	if path, ok := k.flags["file"]; ok {
+		var err error
+		if m, err = serverLines(k.ctx, path); err != nil {
+			return "", err
+		}
+	}
 	if m == "" && k.flags["add"] == "" && k.flags["remove"] == "" {
 		return "", fmt.Errorf("%w: %s", ErrUsage, verbs()["reconfig"].usage)
 	}
