@@ -72,7 +72,7 @@ func TestFixedBuffersCarryAppends(t *testing.T) {
 func TestOpenRefusesWhatIsNotGranted(t *testing.T) {
 	newRig(t, Options{Backend: "uring"}) // or there is no ring here
 	for name, o := range map[string]Options{
-		"cpu":             {Backend: "uring", IOWorkerCPUs: []int{1023}},
+		"cpu":             {Backend: "uring", IOWorkerCPUs: []int{1}, OpenRing: without(unix.EINVAL)},
 		"fixed-no-ring":   {Backend: "portable", FixedBuffers: pieces(nil)},
 		"fixed-refused":   {Backend: "uring", FixedBuffers: pieces(nil), OpenRing: without(unix.ENOMEM)},
 		"workers-refused": {Backend: "uring", IOWorkersUnbounded: 3, OpenRing: without(unix.EINVAL)},
@@ -108,7 +108,8 @@ type refusing struct {
 	errno error
 }
 
-func (r refusing) ReserveBuffers(int) error { return r.errno }
+func (r refusing) ReserveBuffers(int) error  { return r.errno }
+func (r refusing) SetWorkerCPUs([]int) error { return r.errno }
 func (r refusing) SetWorkers(_, n int) error {
 	if n > 0 {
 		return r.errno

@@ -27,7 +27,6 @@ func backends() []backend {
 		{"uring-smallest", Options{Backend: "uring", Entries: 2}},
 		{"uring-sqpoll", Options{Backend: "uring", SQPoll: true}},
 		{"uring-not-deferred", Options{Backend: "uring", NoDeferTaskrun: true}},
-		{"uring-fixed", Options{Backend: "uring", FixedBuffers: func(int) [][]byte { return nil }}},
 		{"portable", Options{Backend: "portable"}},
 		{"portable-one-worker", Options{Backend: "portable", Workers: 1}},
 		{"auto", Options{Backend: "auto"}},
