@@ -92,7 +92,7 @@ const (
 	ticksPerTick   = 20 // raft's ticks in one of ZooKeeper's
 	leastTickMs    = 25
 	electionTicks  = 10
-	heartbeatTicks = 1
+	heartbeatTicks = 2
 	keepEntries    = 10_000
 )
 

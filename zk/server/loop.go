@@ -51,6 +51,7 @@ type loop struct {
 	traceMask   int64   // kept for whoever sets it; nothing is traced by it
 	arriving    arrival // of the connection that OnOpen is about to be told of
 	doors       doors
+	quiet       bool // the last wait was long
 	words       words
 }
 
@@ -68,6 +69,8 @@ const (
 	connectWithinNs = 30_000_000_000
 	// outMax is the number of unsent bytes above which a connection is not read any more.
 	outMax = 4 << 20
+	// quietNs is how long a wait must have lasted for the loop to count as idle.
+	quietNs = 1_000_000
 )
 
 func newLoop(s *Server, rec *txnlog.Recovered, secret []byte, snapDir, logDir string) (*loop, error) {
@@ -104,7 +107,11 @@ func newLoop(s *Server, rec *txnlog.Recovered, secret []byte, snapDir, logDir st
 		if s.member == nil {
 			l.prop = newSolo(log, rec.Zxid, s.o.Clock, &l.m)
 		}
-		l.net, err = netpoll.NewNet(netpoll.Options{Sniff: true, MaxFrame: int32(s.o.JuteMaxBuffer), MaxOut: outMax, Limiter: s.limiter, FrameNs: connectWithinNs}, l.arena, l)
+		n := netpoll.Options{Sniff: true, MaxFrame: int32(s.o.JuteMaxBuffer), MaxOut: outMax, Limiter: s.limiter, FrameNs: connectWithinNs}
+		if s.member != nil {
+			n.NapNs = -1 // nearly every turn hands messages to the goroutines of the links, and those would wait for the nap's end
+		}
+		l.net, err = netpoll.NewNet(n, l.arena, l)
 	}
 	if err == nil {
 		err = l.openDoors()
@@ -145,7 +152,7 @@ func (l *loop) tick() {
 // run is the loop: wait, read, apply what is durable, write what came, answer.
 func (l *loop) run() error {
 	for !l.stopping {
-		if err := l.net.Wait(l.sleepNs()); err != nil {
+		if err := l.wait(); err != nil {
 			return errors.Join(err, l.shut())
 		}
 		if err := l.turn(); err != nil {
@@ -153,6 +160,18 @@ func (l *loop) run() error {
 		}
 	}
 	return l.shut()
+}
+
+// wait sleeps until something happens. After a wait that was long the next one is most likely long too: a nap before it, which the scheduler's
+// monitor watches all the while, would only cost.
+func (l *loop) wait() error {
+	if l.quiet {
+		l.net.NoNap()
+	}
+	begunNs := l.o.Clock.Mono()
+	err := l.net.Wait(l.sleepNs())
+	l.quiet = l.o.Clock.Mono()-begunNs > quietNs
+	return err
 }
 
 func (l *loop) turn() error {
