@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # kill-loop.sh ROUNDS: while a producer writes, the broker is killed (-9) and started again on the same data and port.
-# The producer goes on by itself; when it says that all was delivered, all of it must be there, once and in order.
+# The producer goes on by itself, also while its partition is recovered; when it says that all was delivered, all of it must be there, once and in order.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 rounds=${1:-5}
@@ -10,7 +10,7 @@ stop() { [ -z "$server" ] || kill -9 "$server" 2>/dev/null || true; rm -rf "$dir
 trap stop EXIT
 
 start() { # takes a free port the first time, the same one afterwards
-	bin/pelton server --data-dir "$dir/data" --listen "127.0.0.1:$port" --zk-listen 127.0.0.1:0 >"$dir/ready" 2>>"$dir/log" &
+	bin/pelton server --data-dir "$dir/data" --listen "127.0.0.1:$port" --zk-listen 127.0.0.1:0 --override pelton.log.recovery.wait.ms=0 >"$dir/ready" 2>>"$dir/log" &
 	server=$!
 	for _ in $(seq 300); do
 		grep -q '"event":"ready"' "$dir/ready" && break

@@ -123,7 +123,7 @@ func (h *harm) start(wait bool) error {
 	}
 	defer log.Close()
 	h.cmd = exec.Command(h.bin, "server", "--data-dir", filepath.Join(h.dir, "data"), "--listen", h.address, "--zk-listen", "127.0.0.1:0",
-		"--override", "offsets.topic.num.partitions=2", "--override", "log.retention.check.interval.ms=50", "--override", "auto.create.topics.enable=false")
+		"--override", "offsets.topic.num.partitions=2", "--override", "log.retention.check.interval.ms=50", "--override", "pelton.log.recovery.wait.ms=600000", "--override", "auto.create.topics.enable=false")
 	h.cmd.Stderr = log
 	h.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := h.cmd.StdoutPipe()

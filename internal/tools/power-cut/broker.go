@@ -24,7 +24,8 @@ func startBroker(bin, data, address, logFile string, more ...string) (*broker, e
 		return nil, err
 	}
 	defer func() { _ = errs.Close() }() // the process has its own descriptor
-	cmd := exec.Command(bin, "server", "--data-dir", data, "--listen", address, "--zk-listen", "127.0.0.1:0", "--override", "offsets.topic.num.partitions=2")
+	cmd := exec.Command(bin, "server", "--data-dir", data, "--listen", address, "--zk-listen", "127.0.0.1:0", "--override", "offsets.topic.num.partitions=2",
+		"--override", "pelton.log.recovery.wait.ms=600000") // ready when all of it is there to be looked at
 	cmd.Args = append(cmd.Args, more...)
 	cmd.Stderr = errs
 	out, err := cmd.StdoutPipe()
