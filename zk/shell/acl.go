@@ -47,7 +47,7 @@ func parseACL(s string) ([]jute.ACL, error) {
 	for _, e := range strings.Split(s, ",") {
 		first, last := strings.IndexByte(e, ':'), strings.LastIndexByte(e, ':')
 		if first < 0 || last <= first {
-			return nil, fmt.Errorf("%q is no ACL of the form scheme:id:perms", e)
+			return nil, fmt.Errorf("%s does not have the form scheme:id:perm", e)
 		}
 		a := jute.ACL{ID: jute.ID{Scheme: e[:first], ID: e[first+1 : last]}}
 		for i := last + 1; i < len(e); i++ {
@@ -95,84 +95,14 @@ func (k *call) setACL() error {
 		return err
 	}
 	if k.has("R") {
-		return k.walk(path, one)
+		return k.walk(path, func(p string) error {
+			var code jute.Code
+			if err := one(p); !errors.As(err, &code) {
+				return err
+			}
+			k.o.note(explain(code, k.c.strip(p))) // and the others go on
+			return nil
+		})
 	}
 	return one(path)
-}
-
-const quotaRoot = "/zookeeper/quota"
-
-func (k *call) listQuota() error {
-	path, err := k.path()
-	if err != nil {
-		return err
-	}
-	if !k.o.json {
-		k.o.line("absolute path is %s%s/zookeeper_limits", quotaRoot, path)
-	}
-	for _, n := range []string{"zookeeper_limits", "zookeeper_stats"} {
-		r, err := k.c.call(jute.OpGetData, jute.AppendBool(jute.AppendText(nil, quotaRoot+path+"/"+n), false))
-		if errors.Is(err, jute.NoNode) {
-			return fmt.Errorf("quota for %s does not exist", k.args[0])
-		}
-		if err != nil {
-			return err
-		}
-		label := map[string]string{"zookeeper_limits": "Output quota for ", "zookeeper_stats": "Output stat for "}[n]
-		k.o.note(label + k.args[0] + " " + string(r.Buffer()))
-	}
-	return nil
-}
-
-// setQuota makes the nodes above the limits as needed.
-func (k *call) setQuota() error {
-	path, err := k.path()
-	if err != nil {
-		return err
-	}
-	pick := func(flag string) string {
-		if v, ok := k.flags[flag]; ok {
-			return v
-		}
-		return "-1"
-	}
-	limits := "count=" + pick("n") + ",bytes=" + pick("b") + "=;byteHardLimit=" + pick("B") + ";countHardLimit=" + pick("N")
-	at := quotaRoot
-	for _, part := range strings.Split(path[1:], "/") {
-		at += "/" + part
-		if err := k.make(at, nil); err != nil && !errors.Is(err, jute.NodeExists) {
-			return err
-		}
-	}
-	err = k.make(at+"/zookeeper_limits", []byte(limits))
-	if errors.Is(err, jute.NodeExists) {
-		_, err = k.c.call(jute.OpSetData, jute.AppendInt(jute.AppendBuffer(jute.AppendText(nil, at+"/zookeeper_limits"), []byte(limits)), -1))
-	} else if err == nil {
-		err = k.make(at+"/zookeeper_stats", []byte("count=0,bytes=0"))
-	}
-	if err == nil {
-		k.o.done("set", k.args[0], nil)
-	}
-	return err
-}
-
-func (k *call) make(path string, data []byte) error {
-	b := jute.AppendACL(jute.AppendBuffer(jute.AppendText(nil, path), data), openACL())
-	_, err := k.c.call(jute.OpCreate, jute.AppendInt(b, 0))
-	return err
-}
-
-func (k *call) delQuota() error {
-	path, err := k.path()
-	if err != nil {
-		return err
-	}
-	for _, n := range []string{"/zookeeper_limits", "/zookeeper_stats"} {
-		_, err := k.c.call(jute.OpDelete, jute.AppendInt(jute.AppendText(nil, quotaRoot+path+n), -1))
-		if err != nil && !errors.Is(err, jute.NoNode) {
-			return err
-		}
-	}
-	k.o.done("deleted", k.args[0], nil)
-	return nil
 }

@@ -43,6 +43,7 @@ type conn struct {
 type event struct {
 	Type string `json:"type"`
 	Path string `json:"path"`
+	Zxid int64  `json:"-"`
 }
 
 // dial opens a session on the first server that grants one. where is host:port,…[/chroot].
@@ -131,7 +132,7 @@ func (c *conn) call(op int32, body []byte) (jute.Reader, error) {
 		xid, zxid, code := r.Int(), r.Long(), jute.Code(r.Int())
 		switch {
 		case xid == jute.XidWatch:
-			c.event(&r)
+			c.event(&r, zxid)
 		case xid == c.xid:
 			c.zxid = zxid
 			if code != jute.OK {
@@ -142,10 +143,10 @@ func (c *conn) call(op int32, body []byte) (jute.Reader, error) {
 	}
 }
 
-func (c *conn) event(r *jute.Reader) {
+func (c *conn) event(r *jute.Reader, zxid int64) {
 	kind, _, path := r.Int(), r.Int(), r.String()
 	names := map[int32]string{jute.EventCreated: "NodeCreated", jute.EventDeleted: "NodeDeleted", jute.EventDataChanged: "NodeDataChanged", jute.EventChildrenChanged: "NodeChildrenChanged"}
-	c.events = append(c.events, event{Type: names[kind], Path: c.strip(path)})
+	c.events = append(c.events, event{Type: names[kind], Path: c.strip(path), Zxid: zxid})
 }
 
 // await waits for the next event, keeping the session alive, until ctx ends.
@@ -171,9 +172,9 @@ func (c *conn) await(ctx context.Context) (event, error) {
 		}
 		r := jute.NewReader(b)
 		if xid := r.Int(); xid == jute.XidWatch {
-			r.Long()
+			zxid := r.Long()
 			r.Int()
-			c.event(&r)
+			c.event(&r, zxid)
 		}
 	}
 }

@@ -65,9 +65,9 @@ func (c *conn) idle(ctx context.Context, came func()) error {
 		case err == nil:
 			r := jute.NewReader(b)
 			if xid := r.Int(); xid == jute.XidWatch {
-				r.Long()
+				zxid := r.Long()
 				r.Int()
-				c.event(&r)
+				c.event(&r, zxid)
 				came()
 			}
 		case !errors.Is(err, os.ErrDeadlineExceeded):

@@ -200,5 +200,5 @@ func (p *printer) event(e event) {
 		p.value(e)
 		return
 	}
-	p.line("WatchedEvent state:SyncConnected type:%s path:%s", e.Type, e.Path)
+	p.line("\nWATCHER::\n\nWatchedEvent state:SyncConnected type:%s path:%s zxid: %d", e.Type, e.Path, e.Zxid)
 }

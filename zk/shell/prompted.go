@@ -3,7 +3,11 @@ package shell
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"net"
 	"strconv"
+	"strings"
 
 	"github.com/pelton-broker/pelton/internal/task"
 )
@@ -13,6 +17,7 @@ type prompted struct {
 	ctx     context.Context
 	c       *conn // nil after close, until connect
 	o       *printer
+	where   string // connect goes there when it is told nothing
 	history []string
 	quiet   bool // printwatches off
 	resting *task.Group
@@ -42,6 +47,9 @@ func (p *prompted) line(text string) bool {
 		}
 		err = p.run(words)
 	}
+	if errors.Is(err, errUnknown) && !p.o.json {
+		p.o.line("pelton zk shell host:port cmd args\n\t%s", strings.Join(usages(verbs()), "\n\t"))
+	}
 	if err != nil {
 		p.o.failed(sentence(err))
 	}
@@ -55,7 +63,11 @@ func sentence(err error) string {
 	if errors.As(err, &s) {
 		return s.text
 	}
-	return err.Error()
+	text := err.Error()
+	if errors.Is(err, ErrUsage) {
+		text = strings.TrimLeft(strings.TrimPrefix(text, ErrUsage.Error()), ":\n ")
+	}
+	return text
 }
 
 func (p *prompted) again(words []string) (string, error) {
@@ -80,8 +92,9 @@ func (p *prompted) run(words []string) error {
 	case "printwatches":
 		if len(words) > 1 {
 			p.quiet = words[1] != "on"
+		} else {
+			p.o.note("printwatches is " + map[bool]string{true: "off", false: "on"}[p.quiet])
 		}
-		p.o.note("printwatches is " + map[bool]string{true: "off", false: "on"}[p.quiet])
 		return nil
 	case "close":
 		p.close()
@@ -92,23 +105,22 @@ func (p *prompted) run(words []string) error {
 	if p.c == nil {
 		return errNotConnected
 	}
-	return exec(p.ctx, p.c, p.o, words)
+	err := exec(p.ctx, p.c, p.o, words)
+	if broken := (*net.OpError)(nil); errors.As(err, &broken) || errors.Is(err, io.EOF) {
+		_ = p.c.c.Close()
+		p.c = nil // until connect
+		return fmt.Errorf("KeeperErrorCode = ConnectionLoss: %w", err)
+	}
+	return err
 }
 
 // connect ends the session and opens another, on the same server when none is named.
 func (p *prompted) connect(words []string) error {
-	where := ""
-	if p.c != nil {
-		where = p.c.server + p.c.chroot
-	}
 	if len(words) > 0 {
-		where = words[0]
-	}
-	if where == "" {
-		return errors.Join(ErrUsage, errors.New("connect host:port"))
+		p.where = words[0]
 	}
 	p.close()
-	c, err := dial(p.ctx, where)
+	c, err := dial(p.ctx, p.where)
 	if err == nil {
 		p.c = c
 	}

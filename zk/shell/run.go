@@ -40,7 +40,7 @@ func RunInput(ctx context.Context, args []string, in io.Reader, out io.Writer) e
 		defer c.close()
 		return errors.Join(exec(ctx, c, o, rest[1:]), o.err)
 	}
-	p := &prompted{ctx: ctx, c: c, o: o}
+	p := &prompted{ctx: ctx, c: c, o: o, where: rest[0]}
 	defer p.close()
 	lines := bufio.NewScanner(in)
 	for o.err == nil {
@@ -56,17 +56,12 @@ func RunInput(ctx context.Context, args []string, in io.Reader, out io.Writer) e
 func exec(ctx context.Context, c *conn, o *printer, words []string) error {
 	all := verbs()
 	if words[0] == "help" {
-		names := []string{"close", "connect host:port", "history", "printwatches on|off", "quit", "redo cmdno"}
-		for _, v := range all {
-			names = append(names, v.usage)
-		}
-		sort.Strings(names)
-		o.lines(names)
+		o.lines(usages(all))
 		return nil
 	}
 	v, ok := all[words[0]]
 	if !ok {
-		return fmt.Errorf("%w: unknown command %q, try help", ErrUsage, words[0])
+		return said{"Command not found: Command not found " + words[0], errUnknown}
 	}
 	k := &call{ctx: ctx, c: c, o: o, flags: map[string]string{}}
 	if !k.parse(&v, words[1:]) {
@@ -82,6 +77,17 @@ func exec(ctx context.Context, c *conn, o *printer, words []string) error {
 		return said{explain(code, subject), err}
 	}
 	return err
+}
+
+// usages lists every command as it is written.
+func usages(all map[string]verb) []string {
+	names := []string{"close", "connect host:port", "history", "printwatches on|off", "quit", "redo cmdno"}
+	for _, v := range all {
+		first, _, _ := strings.Cut(v.usage, "\n")
+		names = append(names, first)
+	}
+	sort.Strings(names)
+	return names
 }
 
 // said is an error with zkCli's sentence for it.

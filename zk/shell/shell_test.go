@@ -82,7 +82,7 @@ func TestRunInputKeepsOneSession(t *testing.T) {
 	if err := RunInput(context.Background(), []string{addr}, strings.NewReader(script), &out); err != nil {
 		t.Fatal(err)
 	}
-	want := "Created /mine\n[/mine]\nx\nWatchedEvent state:SyncConnected type:NodeDataChanged path:/mine\n"
+	want := "Created /mine\n[/mine]\nx\n\nWATCHER::\n\nWatchedEvent state:SyncConnected type:NodeDataChanged path:/mine zxid: 3\n"
 	if out.String() != want {
 		t.Fatalf("printed %q, want %q", out.String(), want)
 	}
@@ -121,10 +121,28 @@ func TestRunInputKeepsAHistory(t *testing.T) {
 	if err := RunInput(context.Background(), []string{addr}, strings.NewReader(in), &out); err != nil {
 		t.Fatal(err)
 	}
-	want := "Created /h\nx\nx\naGk=\nprintwatches is off\nhi\n" +
+	want := "Created /h\nx\nx\naGk=\nhi\n" +
 		"0 - create /h x\n1 - get /h\n2 - get /h\n3 - set /h aGk= -b\n4 - get -b /h\n5 - printwatches off\n6 - get -w /h\n7 - set /h z\n8 - history\n" +
 		"Not connected\nz\nCommand index out of range\n"
 	if out.String() != want {
 		t.Fatalf("printed\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
+// TestQuotasAreChangedOneByOne: each command changes what it names, as zkCli's do.
+func TestQuotasAreChangedOneByOne(t *testing.T) {
+	var out strings.Builder
+	script := strings.NewReader("create /q\nsetquota -n 10 /q\nsetquota -b 100 /q\nsetquota -N 20 /q\nlistquota /q\ndelquota -n /q\nlistquota /q\ndelquota /q\nlistquota /q\nsetquota /q\nsetquota -n 5 /none\nsetquota -n x /q\nnonsense\ndeleteall /q\n")
+	if err := RunInput(t.Context(), []string{target(t)}, script, &out); err != nil {
+		t.Fatal(err)
+	}
+	at := 0
+	for _, want := range []string{"Created /q", "Output quota for /q count=10,bytes=100=;byteHardLimit=-1;countHardLimit=20\n", "Output quota for /q count=-1,bytes=100=;byteHardLimit=-1;countHardLimit=20\n",
+		"quota for /q does not exist.\n", "setquota -n|-b|-N|-B val path\n", "Node does not exist: /none\n", "-n argument must be a long value\n", "\tsync path\n", "Command not found: Command not found nonsense\n"} {
+		i := strings.Index(out.String()[at:], want)
+		if i < 0 {
+			t.Fatalf("no %q behind byte %d of\n%s", want, at, out.String())
+		}
+		at += i
 	}
 }

@@ -28,7 +28,7 @@ func RunTerminal(ctx context.Context, args []string, at Terminal, out io.Writer)
 	if err != nil {
 		return err
 	}
-	p := &prompted{ctx: ctx, c: c, o: &printer{w: out}}
+	p := &prompted{ctx: ctx, c: c, o: &printer{w: out}, where: args[0]}
 	defer p.close()
 	e := NewEditor(at.In, at.Out)
 	e.Complete = func(before string) []string {

@@ -35,30 +35,30 @@ type verb struct {
 func verbs() map[string]verb {
 	return map[string]verb{
 		"ls":                   {"ls [-s] [-w] [-R] path", "", 1, (*call).ls, nil},
-		"get":                  {"get [-s] [-w] [-b] [-x] path", "", 1, (*call).get, nil},
+		"get":                  {"get [-s] [-w] [-b] [-x] path\n -b   Output data in base64 format\n -s   Print znode stats additionally\n -w   Watch for changes on the znode\n -x   Output data in hexdump format\n", "", 1, (*call).get, nil},
 		"stat":                 {"stat [-w] path", "", 1, (*call).stat, nil},
 		"exists":               {"exists [-w] path", "", 1, (*call).stat, nil},
 		"create":               {"create [-s] [-e] [-c] [-t ttl] path [data] [acl]", "t", 1, (*call).create, nil},
-		"set":                  {"set [-s] [-b] [-v version] path data", "v", 2, (*call).set, nil},
+		"set":                  {"set path data [-s] [-v version] [-b]\n -b         Supply data in base64 format\n -s         Print znode stats additionally\n -v <arg>   Set with an expected version\n", "v", 2, (*call).set, nil},
 		"delete":               {"delete [-v version] path", "v", 1, (*call).remove, nil},
-		"deleteall":            {"deleteall path", "b", 1, (*call).removeAll, nil},
+		"deleteall":            {"deleteall path [-b batch size]", "b", 1, (*call).removeAll, nil},
 		"rmr":                  {"rmr path", "", 1, (*call).removeAll, nil},
 		"sync":                 {"sync path", "", 1, (*call).sync, nil},
 		"getAcl":               {"getAcl [-s] path", "", 1, (*call).getACL, nil},
 		"setAcl":               {"setAcl [-s] [-v version] [-R] path acl", "v", 2, (*call).setACL, nil},
 		"addauth":              {"addauth scheme auth", "", 1, (*call).addAuth, nil},
-		"getEphemerals":        {"getEphemerals [path]", "", 0, (*call).getEphemerals, nil},
+		"getEphemerals":        {"getEphemerals path", "", 0, (*call).getEphemerals, nil},
 		"getAllChildrenNumber": {"getAllChildrenNumber path", "", 1, (*call).countAll, nil},
 		"whoami":               {"whoami", "", 0, (*call).whoAmI, nil},
 		"config":               {"config [-c] [-w] [-s]", "", 0, (*call).config, nil},
 		"version":              {"version", "", 0, (*call).version, nil},
 		"listquota":            {"listquota path", "", 1, (*call).listQuota, nil},
-		"setquota":             {"setquota [-n count] [-b bytes] [-N count] [-B bytes] path", "nbNB", 1, (*call).setQuota, nil},
-		"delquota":             {"delquota [-n] [-b] [-N] [-B] path", "", 1, (*call).delQuota, nil},
+		"setquota":             {"setquota -n|-b|-N|-B val path", "nbNB", 1, (*call).setQuota, nil},
+		"delquota":             {"delquota [-n|-b|-N|-B] path", "", 1, (*call).delQuota, nil},
 		"watch":                {"watch [-R] path   (prints events until interrupted)", "", 1, (*call).watch, nil},
-		"addWatch":             {"addWatch [-m PERSISTENT|PERSISTENT_RECURSIVE] path", "m", 1, (*call).addWatch, nil},
-		"removewatches":        {"removewatches path [-c|-d|-a]", "", 1, (*call).removeWatches, nil},
-		"reconfig":             {"reconfig [-s] [-v version] [-file path | -members list] | [-add servers] [-remove ids]", "v", 0, (*call).reconfig, []string{"add", "remove", "members", "file"}},
+		"addWatch":             {"addWatch [-m mode] path # optional mode is one of [PERSISTENT, PERSISTENT_RECURSIVE] - default is PERSISTENT_RECURSIVE", "m", 1, (*call).addWatch, nil},
+		"removewatches":        {"removewatches path [-c|-d|-a] [-l]", "", 1, (*call).removeWatches, nil},
+		"reconfig":             {"reconfig [-s] [-v version] [[-file path] | [-members serverID=host:port1:port2;port3[,...]*]] | [-add serverId=host:port1:port2;port3[,...]]* [-remove serverId[,...]*]", "v", 0, (*call).reconfig, []string{"add", "remove", "members", "file"}},
 	}
 }
 
@@ -195,7 +195,7 @@ func (k *call) create() error {
 	case k.has("t"):
 		var err error
 		if ttl, err = strconv.ParseInt(k.flags["t"], 10, 64); err != nil {
-			return err
+			return errors.New("-t argument must be a long value")
 		}
 		flags, op = flags/2+jute.FlagPersistentTTL, jute.OpCreateTTL
 	}

@@ -21,7 +21,7 @@ func (k *call) addWatch() error {
 	case "PERSISTENT":
 		mode = 0
 	default:
-		return fmt.Errorf("%w: mode %q is neither PERSISTENT nor PERSISTENT_RECURSIVE", ErrUsage, m)
+		return fmt.Errorf("%w: %s", ErrUsage, verbs()["addWatch"].usage)
 	}
 	err := k.addWatchOn(mode)
 	if err == nil {
