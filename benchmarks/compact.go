@@ -22,18 +22,19 @@ import (
 
 // Compaction: records of 1 kB, each key written ten times in no order, so that one record of ten is live.
 const (
-	compactBatches = 1040 // a little more than ten segments, since the last one is not cleaned
+	compactBatches = 1040 // a little more than ten segments, since the last one is not cleaned; times -scale
 	compactRecords = 1000
 	compactBytes   = 1000
-	compactKeys    = 100_000
+	compactTimes   = 10 // each key is written
 	compactSegment = 100 << 20
 )
 
 // compactRow is a cleaning of 1 GB, from the moment that cleanup.policy asks for it until the last cleaned segment has its name.
 func (b *bench) compactRow(brokers []*target) (*opened, error) {
 	const name = "compact-1g"
-	o := b.open(name, map[string]any{"record_bytes": compactBytes, "records": compactBatches * compactRecords, "keys": compactKeys, "segment_bytes": compactSegment,
-		"compression": "none", "partitions": 1, "looked_at_every_ms": 100})
+	batches := b.compactBatches()
+	o := b.open(name, map[string]any{"record_bytes": compactBytes, "records": batches * compactRecords, "keys": batches * compactRecords / compactTimes,
+		"segment_bytes": compactSegment, "compression": "none", "partitions": 1, "looked_at_every_ms": 100})
 	own, err := o.use(b.pelton("compact", "log.retention.check.interval.ms=100"))
 	if err != nil {
 		return o, err
@@ -47,12 +48,12 @@ func (b *bench) compactRow(brokers []*target) (*opened, error) {
 			sides = append(sides, t)
 		}
 	}
-	o.warmTwice(compactBatches * compactRecords * compactBytes / 2)
+	o.warmTwice(int64(batches * compactRecords * compactBytes / 2))
 	n := 0
 	for _, t := range sides {
 		o.side(t.name, func() (sample, error) {
 			n++
-			return t.compact(fmt.Sprintf("%s-%d", name, n))
+			return t.compact(fmt.Sprintf("%s-%d", name, n), batches)
 		})
 		if t == own {
 			continue
@@ -65,9 +66,63 @@ func (b *bench) compactRow(brokers []*target) (*opened, error) {
 	return o, nil
 }
 
+// compactBatches is how many batches of 1 MB a topic gets: with less than two segments nothing would be cleaned.
+func (b *bench) compactBatches() int { return max(210, int(compactBatches*b.scale)) }
+
+// besideCleanerRow is the latency of small produce requests while two logs of 1 GB are cleaned, one behind the other, and while none is.
+func (b *bench) besideCleanerRow([]*target) (*opened, error) {
+	const name, rate, conns, quiet, cleaning = "hot-beside-cleaner", 5000, 4, "no cleaning", "while logs are cleaned"
+	length, batches := 2*time.Second, b.compactBatches()
+	o := b.open(name, map[string]any{"acks": 1, "record_bytes": 100, "rate": rate, "connections": conns, "round_s": length.Seconds(), "loop": "open",
+		"cleaned_bytes": 2 * batches * compactRecords * compactBytes, "log.cleaner.threads": 1})
+	o.pools = newPools(b.discard)
+	t, err := o.use(b.pelton("beside-cleaner", "log.retention.check.interval.ms=100"))
+	if err != nil {
+		return o, err
+	}
+	batch, err := load.BuildBatch(load.BatchSpec{Records: 1, RecordBytes: 100, Random: 1, TimeMs: nowMs()})
+	if err != nil {
+		return o, err
+	}
+	if err := t.topic(name, 16, recycled(32<<20)); err != nil {
+		return o, err
+	}
+	w := load.Workload{Addr: t.addr, Kind: load.Produce, Connections: conns, Topic: name, Partitions: upTo(16), Acks: 1, Batch: batch}
+	o.side(quiet, func() (sample, error) { return o.openLoop(quiet, t, w, rate, length, nil) })
+	n := 0
+	o.side(cleaning, func() (s sample, err error) {
+		n++
+		topics := []string{fmt.Sprintf("%s-%d-a", name, n), fmt.Sprintf("%s-%d-b", name, n)}
+		for _, topic := range topics {
+			if err := t.fillKeyed(topic, batches); err != nil {
+				return nil, err
+			}
+			defer func() { err = errors.Join(err, t.dropTopic(topic)) }()
+		}
+		dirty, _, err := t.closedSegments(topics[1])
+		if err != nil {
+			return nil, err
+		}
+		s, err = o.openLoop(cleaning, t, w, rate, length, func(*load.Rig) error {
+			return errors.Join(t.alter(2, topics[0], "cleanup.policy", "compact"), t.alter(2, topics[1], "cleanup.policy", "compact"))
+		})
+		if err != nil {
+			return nil, err
+		}
+		left, err := t.uncleaned(topics[1], dirty)
+		s["share_left"] = float64(left) / float64(len(dirty))
+		return s, err
+	})
+	o.far = append(o.far, claim{row: name + ": p99.9", side: cleaning, over: quiet, bound: 1.5, atMost: true})
+	o.info(name+": p99", cleaning, "p99_us", "µs", quiet)
+	o.info(name+": p50", cleaning, "p50_us", "µs", quiet)
+	o.info(name+": of the second log not cleaned at the end", cleaning, "share_left", "", "")
+	return o, nil
+}
+
 // compact fills a topic, has it cleaned, and measures the cleaning alone.
-func (t *target) compact(topic string) (s sample, err error) {
-	if err := t.fillKeyed(topic); err != nil {
+func (t *target) compact(topic string, batches int) (s sample, err error) {
+	if err := t.fillKeyed(topic, batches); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, t.dropTopic(topic)) }()
@@ -103,7 +158,7 @@ func (t *target) compact(topic string) (s sample, err error) {
 }
 
 // fillKeyed writes the records, the same for everybody.
-func (t *target) fillKeyed(topic string) error {
+func (t *target) fillKeyed(topic string, batches int) error {
 	err := t.topic(topic, 1, map[string]string{"segment.bytes": fmt.Sprint(compactSegment), "min.cleanable.dirty.ratio": "0.01", "file.delete.delay.ms": "500"})
 	if err != nil {
 		return err
@@ -115,9 +170,9 @@ func (t *target) fillKeyed(topic string) error {
 	defer c.Close()
 	rng := rand.New(rand.NewSource(1))
 	keys := make([][]byte, compactRecords)
-	for range compactBatches {
+	for range batches {
 		for i := range keys {
-			keys[i] = fmt.Appendf(nil, "key-%012d", rng.Intn(compactKeys))
+			keys[i] = fmt.Appendf(nil, "key-%012d", rng.Intn(batches*compactRecords/compactTimes))
 		}
 		batch, err := load.BuildBatch(load.BatchSpec{Records: compactRecords, RecordBytes: compactBytes, Keys: keys, TimeMs: nowMs()})
 		if err != nil {

@@ -109,6 +109,7 @@ func (b *bench) rows() []row {
 		{"convert-up-1m", b.upRow},
 		{"convert-down-1m", b.downRow},
 		{"compact-1g", b.compactRow},
+		{"hot-beside-cleaner", b.besideCleanerRow},
 		{"durable-8-partitions", b.durableRow},
 		{"durable-group-commit", b.groupCommitRow},
 		{"latency-1k", b.latencyRow(1000, 1, b.latency)},
