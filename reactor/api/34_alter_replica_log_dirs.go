@@ -2,7 +2,8 @@
 //
 //   - It answers at once; a partition that lies elsewhere is then copied in the background, and DescribeLogDirs shows how far that is.
 //   - The directory where a partition is ends its move; another one while it moves begins anew.
-//   - A partition that is not here is REPLICA_NOT_AVAILABLE, and is made in that directory when it comes.
+//   - A partition of another broker is REPLICA_NOT_AVAILABLE, one that is not there UNKNOWN_TOPIC_OR_PARTITION; it is made in that directory when it
+//     comes.
 //   - A directory that is none of this broker's is LOG_DIR_NOT_FOUND. One that is offline, an offline partition, and any new move while some
 //     directory is offline are KAFKA_STORAGE_ERROR.
 //   - The same partition twice: the last entry counts, and it is answered once.
@@ -59,8 +60,14 @@ func (b *Broker) moveReplica(tp logstore.TopicPartition, dir string) wire.Code {
 		// Without its host the partition is being deleted, and the move with it.
 		_ = b.Wait(tp.Topic, tp.Partition, func(h *Hosted) { h.Log.Redirect(mv) })
 	}
-	if errors.Is(err, logstore.ErrNotFound) && b.Image().Topic(tp.Topic) == nil {
-		return wire.UnknownTopicOrPartition
+	if errors.Is(err, logstore.ErrNotFound) {
+		p := b.Image().Partition(tp.Topic, tp.Partition)
+		switch {
+		case p == nil:
+			return wire.UnknownTopicOrPartition
+		case p.Hosts(b.Options().BrokerID) && b.logs.Missing(tp) != nil:
+			return wire.KafkaStorageError
+		}
 	}
 	return codeOf(err)
 }

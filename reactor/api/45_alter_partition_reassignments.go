@@ -23,6 +23,7 @@ func (b *Broker) alterPartitionReassignments(r *Request) {
 		r.Reply(resp)
 		return
 	}
+	resp.ErrorMessage = kmsg.StringPtr("NONE") // Kafka's word beside no error
 	for i := range req.Topics {
 		t := kmsg.NewAlterPartitionAssignmentsResponseTopic()
 		t.Topic = req.Topics[i].Topic

@@ -21,6 +21,7 @@ func (b *Broker) listPartitionReassignments(r *Request) {
 		r.Reply(resp)
 		return
 	}
+	resp.ErrorMessage = kmsg.StringPtr("NONE") // Kafka's word beside no error
 	img := b.Image()
 	for _, name := range img.TopicNames {
 		t := kmsg.NewListPartitionReassignmentsResponseTopic()

@@ -69,7 +69,7 @@ func TestDirectoryThatFailsAtTheStart(t *testing.T) {
 	codes := dirErrors(c)
 	want(t, "the good directory", codes[dirs[0]], 0)
 	want(t, "the bad directory", codes[dirs[1]], 56)
-	want(t, "moving away", alterDirs(c, names[1], dirs[0]), 9)
+	want(t, "moving away", alterDirs(c, names[1], dirs[0]), 56)
 	want(t, "moving there", alterDirs(c, names[0], dirs[1]), 56)
 	makeTopic(t, c, "made-meanwhile", 1)
 	at, _, _ := where(c, "made-meanwhile")

@@ -54,7 +54,7 @@ func (p probe) on(w *world, v int16) (kmsg.Response, error) {
 func probes() []probe {
 	var all []probe
 	for _, part := range [][]probe{versionProbes(), topicProbes(), moreTopicProbes(), configProbes(), produceProbes(), moreProduceProbes(), fetchProbes(),
-		offsetProbes(), groupProbes(), lifeProbes(), clusterProbes(), pagedProbes(), wideProbes(), oldProbes()} {
+		offsetProbes(), groupProbes(), lifeProbes(), clusterProbes(), pagedProbes(), wideProbes(), dirProbes(), oldProbes()} {
 		all = append(all, part...)
 	}
 	return all
