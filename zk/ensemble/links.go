@@ -49,12 +49,13 @@ type outLink struct {
 	to     uint64
 	addr   string
 	queue  [][]byte
-	bytes  int
+	bytes  int // in queue, and handed to the connection and not yet taken by it
 	kick   chan struct{}
 	cancel context.CancelFunc
 	up     bool
 	sent   uint64 // messages
 	got    uint64 // messages that came from the member
+	lost   uint64 // messages dropped since the link came up, for want of room
 }
 
 const (
@@ -121,8 +122,12 @@ func (l *Links) Send(p Packet) {
 	if o == nil || !o.up {
 		return
 	}
-	if o.bytes > queueBytes {
-		return // the member does not take anything: its link ends by the stall
+	if o.bytes+len(p.Body) > queueBytes && o.bytes > 0 {
+		// The member does not take anything: its link ends by the stall. Raft sends again what matters.
+		if o.lost++; o.lost == 1 {
+			l.log.Warn("zk ensemble: a member does not take what it is sent, and more for it is dropped", "member", int64(o.to)-1, "bytes", o.bytes)
+		}
+		return
 	}
 	o.queue = append(o.queue, p.Body)
 	o.bytes += len(p.Body)
@@ -236,14 +241,18 @@ func (l *Links) connect(ctx context.Context, o *outLink) error {
 		return err
 	}
 	l.mu.Lock()
-	o.up, o.queue, o.bytes = true, nil, 0
+	o.up, o.queue, o.bytes, o.lost = true, nil, 0, 0
 	l.mu.Unlock()
 	l.log.Debug("zk ensemble: link", "to", int64(o.to)-1)
 	l.group.Go("zk-link-watch", func(context.Context) { watchEnd(c, o) })
 	l.write(ctx, raw, c, o, link)
 	l.mu.Lock()
+	lost := o.lost
 	o.up, o.queue, o.bytes = false, nil, 0
 	l.mu.Unlock()
+	if lost > 0 {
+		l.log.Warn("zk ensemble: a link ended after messages were dropped", "member", int64(o.to)-1, "count", lost)
+	}
 	l.put(Inbound{From: o.to})
 	return nil
 }
@@ -264,7 +273,7 @@ func (l *Links) write(ctx context.Context, raw, c net.Conn, o *outLink, link []b
 	for n := uint64(0); ; {
 		l.mu.Lock()
 		queue := o.queue
-		o.queue, o.bytes = nil, 0
+		o.queue = nil
 		l.mu.Unlock()
 		if len(queue) == 0 {
 			select {
@@ -281,13 +290,18 @@ func (l *Links) write(ctx context.Context, raw, c net.Conn, o *outLink, link []b
 			continue
 		}
 		buf = buf[:0]
+		taken := 0
 		for _, body := range queue {
 			buf = appendFrame(buf, link, n, body)
+			taken += len(body)
 			n++
 		}
 		if _, err := c.Write(buf); err != nil {
 			return
 		}
+		l.mu.Lock()
+		o.bytes -= taken
+		l.mu.Unlock()
 		if cap(buf) > 4<<20 {
 			buf = nil
 		}

@@ -281,3 +281,77 @@ func TestLinksAreNotReadWhileTooMuchWaits(t *testing.T) {
 		}
 	})
 }
+
+// A member that lets the link up and then reads nothing costs a bounded queue, one line when the first message is dropped, and one with their number.
+func TestLinksDropAndSay(t *testing.T) {
+	const key = "the same long key"
+	var said bytes.Buffer
+	var mu sync.Mutex
+	l, err := newLinks(1, "127.0.0.1:0", []byte(key), nil, 60_000, rand.Reader, slog.New(slog.NewTextHandler(lockedWriter{&mu, &said}, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &end{Links: l, came: make(chan struct{}, 1000)}
+	l.SetWake(func() { a.came <- struct{}{} })
+	defer l.Close()
+	deaf, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer deaf.Close()
+	proven := make(chan net.Conn, 1)
+	go func() {
+		c, err := deaf.Accept()
+		if err == nil {
+			_, _, err = acceptHandshake(c, []byte(key), 2, rand.Reader, func(id uint64) bool { return id == 1 })
+		}
+		if err == nil {
+			proven <- c
+		}
+		_ = deaf.Close()
+	}()
+	a.SetPeers(map[uint64]string{2: deaf.Addr().String()})
+	a.up(t, 2)
+	c := <-proven
+	body := make([]byte, 1<<20)
+	const sent = 2 * queueBytes / (1 << 20)
+	for range sent {
+		a.Send(Packet{To: 2, Body: body})
+	}
+	a.mu.Lock()
+	o := a.mu.out[2]
+	lost, queued := o.lost, o.bytes
+	a.mu.Unlock()
+	if queued > queueBytes || lost < sent/4 || uint64(queued>>20)+lost > sent {
+		t.Fatalf("%d bytes wait and %d messages of %d were dropped", queued, lost, sent)
+	}
+	_ = c.Close()
+	for {
+		select {
+		case <-a.came:
+		case <-time.After(time.Minute):
+			t.Fatal("the end of the link was not told")
+		}
+		if in := a.Take(); len(in) > 0 && in[0].Body == nil {
+			break
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	for _, line := range []string{"more for it is dropped", "a link ended after messages were dropped"} {
+		if bytes.Count(said.Bytes(), []byte(line)) != 1 {
+			t.Errorf("not said once: %s\n%s", line, said.String())
+		}
+	}
+}
+
+type lockedWriter struct {
+	mu *sync.Mutex
+	to io.Writer
+}
+
+func (w lockedWriter) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.to.Write(b)
+}
