@@ -99,7 +99,7 @@ func run(s settings) error {
 		played++
 		fmt.Printf("%s %s: Pelton, then Kafka %s: nothing lost, nothing wrong (%.0f s)\n", e.version, e.state, strings.Join(e.kafkas, ", then "), time.Since(start).Seconds())
 	}
-	if played == 0 {
+	if played == 0 && failed == nil {
 		return fmt.Errorf("no directory of version %q, state %q", s.versions, s.states)
 	}
 	if s.keep || failed != nil {
