@@ -20,8 +20,8 @@ else
 CHECKED   := $(GO) test -tags invariants
 endif
 
-.PHONY: help build run test race release-test lint lint-full fuzz-smoke sim sim-ci sim-soak mutants power-cut disk-faults bench bench-latency bench-rivals bench-compare lab-tiny lab-check \
-	gen gen-check cover cross ci interop interop-prepare old-clients differential differential-self zookeeper modes modes-short zk-sim zk-linear zk-linear-short zk-linear-apache zk-three zk-kafka zk-kafka-short zk-clients zk-docs zk-surface bench-zk golden-kafka golden-kafka-short kill-loop moving test-giouring soak clean
+.PHONY: help build run test race release-test lint lint-full fuzz-smoke sim sim-ci sim-soak mutants power-cut disk-faults bench bench-latency bench-rivals bench-compare lab-tiny lab-check measuring \
+	gen gen-check cover cross ci interop interop-prepare old-clients differential differential-self zookeeper modes modes-short zk-sim zk-linear zk-linear-short zk-linear-apache zk-three zk-kafka zk-kafka-short zk-clients zk-docs zk-surface bench-zk bench-storage golden-kafka golden-kafka-short kill-loop moving test-giouring soak clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -88,6 +88,11 @@ bench-compare: bin/bench ## this tree against REF= (a commit), run in turn, chan
 	git worktree remove --force bin/reference
 	bin/bench -against bin/pelton-reference -rows '^(produce|fetch|convert|durable|latency)' $(BENCH)
 
+bench-storage: bin/bench ## conversion, compaction and the hot path beside it, recovery scan: beside Kafka 3.9.1 where it does the same (needs Java, Maven; about 10 minutes)
+	bin/bench -rivals 3.9.1 -rows '^(convert|compact)' -history benchmarks/history.jsonl
+	bin/bench -rows '^hot-beside-cleaner' -pairs 10 -history benchmarks/history.jsonl
+	$(GO) test -run '^$$' -bench 'Recover|Compact' -benchtime 5x ./logstore
+
 LABDIR    ?= bin/lab
 lab-tiny: build ## the example experiments in a tiny form: that they run, not what they find
 	mkdir -p $(LABDIR)
@@ -97,7 +102,10 @@ lab-tiny: build ## the example experiments in a tiny form: that they run, not wh
 
 lab-check: build ## a known effect and an A/A check, live (about 2 minutes): reported, not asserted
 	mkdir -p $(LABDIR)
-	bin/pelton lab run examples/lab/known-effect.yaml --html $(LABDIR)/known-effect.html
+	bin/pelton lab run examples/lab/known-effect.yaml --html $(LABDIR)/known-effect.html $(LAB)
+
+measuring: bin/bench ## every command of docs/MEASURING.md and benchmarks/README.md in a tiny form: that they run
+	internal/tools/measuring.sh
 
 .PHONY: bin/bench
 bin/bench: build
