@@ -71,7 +71,7 @@ sim-soak: ## the simulator with new seeds until it is stopped
 
 HISTORY   ?= benchmarks/history.jsonl
 bench: bin/bench ## every figure against its floor; appends to HISTORY, benchmarks/history.jsonl (below 10 minutes); BENCH= more flags
-	bin/bench -not '^zk' -history $(HISTORY) $(BENCH)
+	bin/bench -not '^(zk|compact|hot-beside)' -history $(HISTORY) $(BENCH)
 
 bench-latency: bin/bench ## latency rows with 100 000 samples a side and more (about 30 minutes)
 	bin/bench -rows '^latency' -latency 12s -pairs 10 -history $(HISTORY) $(BENCH)
@@ -89,8 +89,8 @@ bench-compare: bin/bench ## this tree against REF= (a commit), run in turn, chan
 	bin/bench -against bin/pelton-reference -rows '^(produce|fetch|convert|durable|latency)' $(BENCH)
 
 bench-storage: bin/bench ## conversion, compaction and the hot path beside it, recovery scan: beside Kafka 3.9.1 where it does the same (needs Java, Maven; about 10 minutes)
-	bin/bench -rivals 3.9.1 -rows '^(convert|compact)' -history benchmarks/history.jsonl
-	bin/bench -rows '^hot-beside-cleaner' -pairs 10 -history benchmarks/history.jsonl
+	bin/bench -rivals 3.9.1 -rows '^(convert|compact)' -history $(HISTORY) $(BENCH)
+	bin/bench -rows '^hot-beside-cleaner' -pairs 10 -history $(HISTORY) $(BENCH)
 	$(GO) test -run '^$$' -bench 'Recover|Compact' -benchtime 5x ./logstore
 
 LABDIR    ?= bin/lab
