@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pelton-broker/pelton/perf"
+	"github.com/pelton-broker/pelton/perf/load"
 )
 
 // errAdmin is returned when the metrics page cannot be had; the message says from where.
@@ -97,7 +98,11 @@ func (f topFlags) show(w io.Writer, v topView, clear bool, n int) error {
 	case n > 0:
 		b.WriteString("\n")
 	}
-	if err := v.print(&b, f.admin); err != nil {
+	on := screen{}
+	if file, ok := w.(*os.File); ok && clear {
+		on.columns, on.rows = load.TerminalSize(int(file.Fd()))
+	}
+	if err := v.print(&b, f.admin, on); err != nil {
 		return err
 	}
 	_, err := io.WriteString(w, b.String())

@@ -79,8 +79,37 @@ func TestTopShowsColdReadsPausesAndTheRing(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	var b strings.Builder
-	if err := viewOf(before, now, 2*time.Second).print(&b, "x"); err != nil || !strings.Contains(b.String(), "75.0 %") {
+	if err := viewOf(before, now, 2*time.Second).print(&b, "x", screen{}); err != nil || !strings.Contains(b.String(), "75.0 %") {
 		t.Errorf("%v\n%s", err, b.String())
+	}
+}
+
+// On a terminal no line is longer than it is wide, and no view longer than it is high, with many shards and APIs too.
+func TestTopFitsItsTerminal(t *testing.T) {
+	v := viewOf(recorded(t, "metrics-1.txt"), recorded(t, "metrics-2.txt"), 10*time.Second)
+	for len(v.Shards) < 4 {
+		v.Shards = append(v.Shards, v.Shards[0])
+	}
+	for len(v.APIs) < 30 {
+		v.APIs = append(v.APIs, v.APIs[0])
+	}
+	for _, on := range []screen{{80, 24}, {160, 50}, {40, 10}} {
+		var b strings.Builder
+		if err := v.print(&b, "127.0.0.1:9101", on); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+		for _, l := range lines {
+			if len([]rune(l)) > on.columns {
+				t.Errorf("%v: %d columns: %s", on, len([]rune(l)), l)
+			}
+		}
+		if len(lines) >= on.rows {
+			t.Errorf("%v: %d lines", on, len(lines))
+		}
+		if text := b.String(); on.rows > 20 && (!strings.Contains(text, "WHERE THE TIME") || !strings.Contains(text, "BUDGET")) {
+			t.Errorf("%v: something is left out:\n%s", on, text)
+		}
 	}
 }
 

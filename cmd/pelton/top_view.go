@@ -137,34 +137,85 @@ func phasesOf(d *perf.Scrape, class string) (list []phaseView) {
 	return list
 }
 
-func (v topView) print(w io.Writer, admin string) error {
-	fmt.Fprintf(w, "%s  up %v  %d shards  %g partitions  disk %s  %.1f s  %s records/s in\n\n", admin, (time.Duration(v.Uptime) * time.Second).String(), len(v.Shards), v.Partitions, orDash(v.Backend), v.Seconds, counted(v.RecordsIn))
-	t := newTable("SHARD", "TURNS/S", "SLOW", "REQUESTS/S", "MB/S IN", "MB/S OUT", "CONNS", "PAUSED", "RING", "WAITING P/F", "COLD/S", "CACHE", "BUDGET")
+// print draws the view for a screen; one of no size takes everything.
+func (v topView) print(w io.Writer, admin string, on screen) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  up %v  %d shards  %g partitions  disk %s  %.1f s  %s records/s in\n\n", admin, (time.Duration(v.Uptime) * time.Second).String(), len(v.Shards), v.Partitions, orDash(v.Backend), v.Seconds, counted(v.RecordsIn))
+	traffic, state := []string{"SHARD", "TURNS/S", "SLOW", "REQUESTS/S", "MB/S IN", "MB/S OUT"}, []string{"CONNS", "PAUSED", "RING", "WAITING P/F", "COLD/S", "CACHE", "BUDGET"}
+	narrow := on.columns > 0 && on.columns < shardColumns
+	one, two := newTable(append(slices.Clone(traffic), state...)...), newTable(append([]string{"SHARD"}, state...)...)
+	if narrow {
+		one = newTable(traffic...)
+	}
 	for _, s := range v.Shards {
 		hits := "-"
 		if s.CacheHits >= 0 {
 			hits = fmt.Sprintf("%.1f %%", s.CacheHits*100)
 		}
-		t.add(s.Shard, counted(s.Turns), s.SlowTurns, counted(s.Requests), mega(s.BytesIn), mega(s.BytesOut), s.Connections, s.Paused, s.RingDepth,
-			fmt.Sprintf("%g/%g", s.WaitProduce, s.WaitFetch), counted(s.ColdReads), hits, humanBytes(int64(s.BudgetBytes)))
+		moves := []any{s.Shard, counted(s.Turns), s.SlowTurns, counted(s.Requests), mega(s.BytesIn), mega(s.BytesOut)}
+		holds := []any{s.Connections, s.Paused, s.RingDepth, fmt.Sprintf("%g/%g", s.WaitProduce, s.WaitFetch), counted(s.ColdReads), hits, humanBytes(int64(s.BudgetBytes))}
+		if narrow {
+			one.add(moves...)
+			two.add(append([]any{s.Shard}, holds...)...)
+			continue
+		}
+		one.add(append(moves, holds...)...)
 	}
-	if err := t.print(w); err != nil {
-		return err
+	requests := newTable("REQUESTS", "PER S", "MEAN", "P50", "P99", "WHERE THE TIME GOES")
+	for _, r := range v.Requests {
+		requests.add(r.Class, counted(r.Rate), micros(r.MeanUs), micros(r.P50Us), micros(r.P99Us), v.phaseBar(r.Class))
 	}
-	fmt.Fprintln(w)
-	t = newTable("API", "REQUESTS/S", "ERRORS/S", "MB/S IN", "MB/S OUT")
-	for _, a := range v.APIs {
+	tables := []*table{one, v.apiTable(on, narrow), requests}
+	if narrow {
+		tables = slices.Insert(tables, 1, two)
+	}
+	for i, t := range tables {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		if err := t.print(&b); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(w, on.cut(b.String()))
+	return err
+}
+
+// shardColumns is the width that a shard's line wants.
+const shardColumns = 112
+
+// apiTable has the busiest APIs, as many as there is room for beside the rest.
+func (v topView) apiTable(on screen, narrow bool) *table {
+	t := newTable("API", "REQUESTS/S", "ERRORS/S", "MB/S IN", "MB/S OUT")
+	room := len(v.APIs)
+	if on.rows > 0 {
+		taken := 8 + len(v.Shards) + len(v.Requests)
+		if narrow {
+			taken += 2 + len(v.Shards)
+		}
+		room = min(room, max(3, on.rows-taken))
+	}
+	for _, a := range v.APIs[:room] {
 		t.add(a.API, counted(a.Requests), counted(a.Errors), mega(a.BytesIn), mega(a.BytesOut))
 	}
-	if err := t.print(w); err != nil {
-		return err
+	return t
+}
+
+// screen is a terminal's size; zeros are no bound.
+type screen struct{ columns, rows int }
+
+// cut leaves out what a screen has no room for: a line that goes on in the next one would push the others off it.
+func (on screen) cut(text string) string {
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if on.rows > 1 && len(lines) > on.rows-1 {
+		lines = lines[:on.rows-1]
 	}
-	fmt.Fprintln(w)
-	t = newTable("REQUESTS", "PER S", "MEAN", "P50", "P99", "WHERE THE TIME GOES")
-	for _, r := range v.Requests {
-		t.add(r.Class, counted(r.Rate), micros(r.MeanUs), micros(r.P50Us), micros(r.P99Us), v.phaseBar(r.Class))
+	for i, l := range lines {
+		if r := []rune(strings.TrimRight(l, " ")); on.columns > 0 && len(r) > on.columns {
+			lines[i] = string(r[:on.columns-1]) + "…"
+		}
 	}
-	return t.print(w)
+	return strings.Join(lines, "\n") + "\n"
 }
 
 // phaseBar names a class' phases with their share of its time, the large ones first.
