@@ -110,11 +110,8 @@ func TestSmallPartitionsServeWhileALargeOneIsRecovered(t *testing.T) {
 	p.kill()
 	gates, lines := p.beginHeld(t, "/large-0/")
 	defer p.finish(t)
-	defer func() {
-		for _, g := range gates {
-			close(g)
-		}
-	}()
+	open := sync.OnceFunc(func() { close(gates["/large-0/"]) })
+	defer open()
 	c = p.dial(t)
 	eventually(t, "the small partitions have leaders", func() bool { return led(c, "small") })
 	for i := range int32(3) {
@@ -148,8 +145,7 @@ func TestSmallPartitionsServeWhileALargeOneIsRecovered(t *testing.T) {
 		t.Fatal("acknowledged by a log that nobody has read:", err)
 	default:
 	}
-	close(gates["/large-0/"])
-	delete(gates, "/large-0/")
+	open()
 	for range 10 {
 		if err := <-acked; err != nil {
 			t.Fatal(err)
