@@ -8,8 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/pelton-broker/pelton/internal/task"
 )
 
 // stampBytes is the mark at the start of a value: the run, and the intended moment of sending.
@@ -70,13 +68,8 @@ func (s *stage) endToEnd(ctx context.Context) (*Result, error) {
 	for _, l := range producers.loops {
 		l.ex = newMarked(l.ex.(*produce), run)
 	}
-	tail := &tail{o: o, run: run, clk: producers.clk, stats: newStats(nil), live: producers.live}
-	w := s.fetchWork(len(s.partitions))
-	w.Arrived, w.MaxWaitMs = tail.take, 100
-	for _, p := range s.partitions {
-		w.From[p] = s.ends[p]
-	}
-	consumers, err := NewRig(w)
+	tail := &tail{o: o, run: run, clk: producers.clk, stats: newStats(nil), live: producers.live, tailing: tailing{patience: o.patience}}
+	consumers, err := NewRig(s.tailWork(tail.take))
 	if err != nil {
 		return nil, err
 	}
@@ -98,11 +91,11 @@ type tail struct {
 	o     Options
 	run   uint64
 	clk   interface{ Mono() int64 }
-	seen  atomic.Int64
 	from  atomic.Int64 // intended times before it belong to the warm-up
 	mu    sync.Mutex   // consumers of several partitions meet in one histogram
 	stats *Stats
 	live  *live
+	tailing
 }
 
 // take measures a batch that has come.
@@ -124,30 +117,9 @@ func (t *tail) take(batch []byte) {
 	t.stats.observe(now - sent)
 }
 
-// follow runs the producers, and the consumers until they have everything or nothing more comes for a while.
+// follow runs the producers, and the consumers behind them.
 func (t *tail) follow(ctx context.Context, producers, consumers *Rig) (Outcome, error) {
-	group := task.NewGroup()
-	defer group.Stop()
 	t.from.Store(t.clk.Mono() + int64(t.o.Warmup))
-	var produced atomic.Int64
-	produced.Store(-1)
-	lastSeen, since := int64(-1), time.Now()
-	var mu sync.Mutex
-	complete := func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		n := t.seen.Load()
-		if n != lastSeen {
-			lastSeen, since = n, time.Now()
-		}
-		all := produced.Load()
-		return all >= 0 && (n >= all || time.Since(since) > t.o.patience)
-	}
-	done := make(chan error, 1)
-	group.Go("consumers", func(context.Context) {
-		_, err := consumers.until(ctx, func(int64) bool { return !complete() })
-		done <- err
-	})
 	length := t.o.Warmup + t.o.Duration
 	if t.o.Records > 0 {
 		length = t.o.Warmup + time.Duration(float64(t.o.Records)/t.o.Rate*1e9)
@@ -155,11 +127,6 @@ func (t *tail) follow(ctx context.Context, producers, consumers *Rig) (Outcome, 
 	for _, l := range producers.loops {
 		l.live = nil // the heat map shows what the consumers saw
 	}
-	out, err := producers.Open(ctx, t.o.Rate, length)
-	if err != nil {
-		consumers.abort()
-		return out, errors.Join(err, <-done)
-	}
-	produced.Store(out.Records)
-	return out, <-done
+	out, _, errs := t.tailing.run(ctx, []*Rig{consumers}, func() (Outcome, error) { return producers.Open(ctx, t.o.Rate, length) })
+	return out, errors.Join(errs...)
 }

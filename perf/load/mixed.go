@@ -5,11 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
-	"time"
-
-	"github.com/pelton-broker/pelton/internal/task"
 )
 
 // Consumed is the consumers' side of a run that produces too.
@@ -33,15 +28,10 @@ func (s *stage) mixed(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	defer producers.Close()
-	m := &mix{o: o, perRequest: perRequest, producers: producers}
+	m := &mix{o: o, perRequest: perRequest, producers: producers, tailing: tailing{patience: o.patience}}
 	defer m.close()
 	for range o.Consumers {
-		w := s.fetchWork(len(s.partitions)) // a tail holds its connection
-		w.Arrived, w.MaxWaitMs = m.take, 100
-		for _, p := range s.partitions {
-			w.From[p] = s.ends[p]
-		}
-		c, err := NewRig(w)
+		c, err := NewRig(s.tailWork(m.take))
 		if err != nil {
 			return nil, err
 		}
@@ -71,55 +61,17 @@ type mix struct {
 	producers  *Rig
 	consumers  []*Rig
 	outcomes   []Outcome // of each consumer
-	seen       atomic.Int64
-	produced   atomic.Int64 // -1 while they produce
-	mu         sync.Mutex
-	lastSeen   int64
-	since      time.Time
+	tailing
 }
 
 func (m *mix) take(batch []byte) {
 	m.seen.Add(int64(binary.BigEndian.Uint32(batch[batchCount:])))
 }
 
-// complete is true when everything has come to everybody, or nothing more comes for a while.
-func (m *mix) complete() bool {
-	all := m.produced.Load()
-	if all < 0 {
-		return false
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	n := m.seen.Load()
-	if n != m.lastSeen || m.since.IsZero() {
-		m.lastSeen, m.since = n, time.Now()
-	}
-	return n >= all*int64(len(m.consumers)) || time.Since(m.since) > m.o.patience
-}
-
-func (m *mix) run(ctx context.Context) (Outcome, error) {
-	m.produced.Store(-1)
-	m.outcomes = make([]Outcome, len(m.consumers))
-	errs := make([]error, len(m.consumers))
-	group := task.NewGroup()
-	defer group.Stop()
-	var wg sync.WaitGroup
-	for i, c := range m.consumers {
-		wg.Add(1)
-		group.Go("consumers", func(context.Context) {
-			defer wg.Done()
-			m.outcomes[i], errs[i] = c.until(ctx, func(int64) bool { return !m.complete() })
-		})
-	}
-	out, err := work(ctx, m.o, m.producers, m.perRequest)
-	m.produced.Store(out.Records)
-	if err != nil {
-		for _, c := range m.consumers {
-			c.abort()
-		}
-	}
-	wg.Wait()
-	return out, errors.Join(append(errs, err)...)
+func (m *mix) run(ctx context.Context) (out Outcome, err error) {
+	var errs []error
+	out, m.outcomes, errs = m.tailing.run(ctx, m.consumers, func() (Outcome, error) { return work(ctx, m.o, m.producers, m.perRequest) })
+	return out, errors.Join(errs...)
 }
 
 func (m *mix) consumed() *Consumed {
