@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -45,7 +46,11 @@ func zkCommand(std streams) *cobra.Command {
 				at := shell.Terminal{In: f, Out: std.err, Raw: func() (func(), error) { return tty.Raw(int(f.Fd())) }}
 				return shell.RunTerminal(ctx, args, at, std.out)
 			}
-			return shell.RunInput(ctx, args, std.in, std.out)
+			err := shell.RunInput(ctx, args, std.in, std.out)
+			if errors.Is(err, shell.ErrUnknown) {
+				return &exitError{code: 127, text: err.Error()} // zkCli's
+			}
+			return err
 		},
 	}
 	return family(c, zkServerCommand(std), zkImportCommand(std), sh)

@@ -11,6 +11,6 @@ var (
 	ErrConnect = errors.New("zk shell: cannot open a session")
 	// ErrUsage is wrapped by the error of a command that was not understood; its text is the command's usage.
 	ErrUsage = errors.New("usage")
-	// errUnknown is wrapped by the error of a command that does not exist.
-	errUnknown = fmt.Errorf("%w: unknown command, try help", ErrUsage)
+	// ErrUnknown is wrapped by the error of a command that does not exist.
+	ErrUnknown = fmt.Errorf("%w: unknown command, try help", ErrUsage)
 )

@@ -47,7 +47,7 @@ func (p *prompted) line(text string) bool {
 		}
 		err = p.run(words)
 	}
-	if errors.Is(err, errUnknown) && !p.o.json {
+	if errors.Is(err, ErrUnknown) && !p.o.json {
 		p.o.line("pelton zk shell host:port cmd args\n\t%s", strings.Join(usages(verbs()), "\n\t"))
 	}
 	if err != nil {

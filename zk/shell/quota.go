@@ -22,7 +22,8 @@ func (k *call) listQuota() error {
 	for _, n := range []string{"zookeeper_limits", "zookeeper_stats"} {
 		r, err := k.c.call(jute.OpGetData, jute.AppendBool(jute.AppendText(nil, quotaRoot+path+"/"+n), false))
 		if errors.Is(err, jute.NoNode) {
-			return fmt.Errorf("quota for %s does not exist.", k.args[0])
+			k.o.failed("quota for " + k.args[0] + " does not exist.") // no error in zkCli either
+			return nil
 		}
 		if err != nil {
 			return err

@@ -61,7 +61,7 @@ func exec(ctx context.Context, c *conn, o *printer, words []string) error {
 	}
 	v, ok := all[words[0]]
 	if !ok {
-		return said{"Command not found: Command not found " + words[0], errUnknown}
+		return said{"Command not found: Command not found " + words[0], ErrUnknown}
 	}
 	k := &call{ctx: ctx, c: c, o: o, flags: map[string]string{}}
 	if !k.parse(&v, words[1:]) {
