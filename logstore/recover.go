@@ -333,6 +333,11 @@ func (o *opening) loadSegments() error {
 	for i := 0; i < len(l.segments); i++ {
 		seg := l.segments[i]
 		if trusted[i] {
+			if i > o.scanned {
+				if err := o.epochsBetween(seg); err != nil {
+					return err
+				}
+			}
 			if err := o.replay(seg); err != nil {
 				return err
 			}

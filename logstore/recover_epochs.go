@@ -30,21 +30,36 @@ func (o *opening) recoverEpochs(n int) error {
 		from--
 	}
 	for _, seg := range l.segments[from:n] {
-		o.scan.reset(seg.file, 0, seg.size, false)
-		for {
-			e, _, _, err := o.scan.next()
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				return err
-			}
-			if e.Magic == 2 {
-				l.epochs.assign(e.LeaderEpoch, e.BaseOffset)
-			}
+		if err := o.learnEpochs(seg); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// epochsBetween is recoverEpochs for one segment that is not scanned but lies behind one that was, as behind one that a cleaning left half swapped.
+func (o *opening) epochsBetween(seg *Segment) error {
+	if last, err := o.lastEpoch(seg); err != nil || last <= o.l.epochs.latest() {
+		return err
+	}
+	return o.learnEpochs(seg)
+}
+
+// learnEpochs assigns the epochs of a segment's batches.
+func (o *opening) learnEpochs(seg *Segment) error {
+	o.scan.reset(seg.file, 0, seg.size, false)
+	for {
+		e, _, _, err := o.scan.next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if e.Magic == 2 {
+			o.l.epochs.assign(e.LeaderEpoch, e.BaseOffset)
+		}
+	}
 }
 
 // firstEpochs puts the epochs of the batches that lie before the first one that the file knows in front of it.
