@@ -86,7 +86,7 @@ func TestMoveIsKilledBetweenAnyTwoSteps(t *testing.T) {
 		})
 		seen[mortal.last] = true
 		w.crash()
-		if !testing.Short() || kill%3 == 0 || strings.HasPrefix(mortal.last, "rename") {
+		if !testing.Short() || kill%5 == 0 || strings.HasPrefix(mortal.last, "rename") {
 			w.afterKill(mortal.last, want)
 		}
 		if !died {

@@ -1,4 +1,4 @@
-// AlterPartitionReassignments, version 0: which brokers hold a partition.
+// AlterPartitionReassignments, versions 0 and 1: which brokers hold a partition.
 //
 //   - The brokers that hold it already, in another order too: done at once. Data cannot be moved to other brokers yet: INVALID_REPLICA_ASSIGNMENT.
 //   - No replica, the same one twice, or one that is not alive: INVALID_REPLICA_ASSIGNMENT. A partition that is not there: UNKNOWN_TOPIC_OR_PARTITION.

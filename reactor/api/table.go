@@ -94,7 +94,7 @@ func Rows() []Row {
 		{Key: 35, Max: 4, Where: OnPool, Operation: OpDescribe, Resource: ResCluster, Expand: 8, Handle: (*Broker).describeLogDirs},
 		{Key: 37, Max: 3, Where: OnPool, Operation: OpAlter, Resource: ResTopic, Expand: 16, Handle: (*Broker).createPartitions},
 		{Key: 42, Max: 2, Operation: OpDelete, Resource: ResGroup, Expand: 16, Handle: (*Broker).deleteGroups},
-		{Key: 45, Where: OnPool, Operation: OpAlter, Resource: ResCluster, Expand: 16, Handle: (*Broker).alterPartitionReassignments},
+		{Key: 45, Max: 1, Where: OnPool, Operation: OpAlter, Resource: ResCluster, Expand: 16, Handle: (*Broker).alterPartitionReassignments},
 		{Key: 46, Operation: OpDescribe, Resource: ResCluster, Expand: 8, Handle: (*Broker).listPartitionReassignments},
 		{Key: 47, Operation: OpDelete, Resource: ResGroup, Expand: 16, Handle: (*Broker).offsetDelete},
 		{Key: 44, Max: 1, Where: OnPool, Operation: OpAlterConfigs, Resource: ResTopic, Expand: 16, Handle: (*Broker).incrementalAlterConfigs},
