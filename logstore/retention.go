@@ -38,6 +38,13 @@ func (l *Log) Retain(nowMs int64) {
 	l.maybeCompact(nowMs)
 }
 
+// Clean does what log.cleaner.backoff.ms is for: a dirty log is compacted, by a Work.
+func (l *Log) Clean(nowMs int64) {
+	if l.usable() == nil && !l.moving.exchanging {
+		l.maybeCompact(nowMs)
+	}
+}
+
 func (l *Log) retainSegments(nowMs int64) {
 	n := l.belowStart()
 	if l.opt.Delete {

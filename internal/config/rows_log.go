@@ -42,7 +42,7 @@ func logRows() []Row {
 		{Name: "num.recovery.threads.per.data.dir", Kind: Int, Default: "1", Valid: atLeast(1), Update: ClusterWide, Doc: "Logs of one directory that are recovered, loaded and closed at the same time."},
 		{Name: "log.cleaner.enable", Kind: Bool, Default: "true", Doc: "Whether compacted topics are cleaned."},
 		{Name: "log.cleaner.threads", Kind: Int, Default: "1", Valid: atLeast(0), Update: ClusterWide, Doc: "Logs that are cleaned at the same time."},
-		{Name: "log.cleaner.backoff.ms", Kind: Long, Default: "15000", Valid: atLeast(0), Update: ClusterWide, Effect: Inert, Doc: "Pause when no log needs cleaning."},
+		{Name: "log.cleaner.backoff.ms", Kind: Long, Default: "15000", Valid: atLeast(0), Update: ClusterWide, Doc: "How often logs are looked at for whether they need cleaning; not below 100."},
 		{Name: "log.cleaner.dedupe.buffer.size", Kind: Long, Default: "134217728", Update: ClusterWide, Doc: "Memory for the cleaners' key maps, all together."},
 		{Name: "log.cleaner.io.buffer.size", Kind: Int, Default: "524288", Valid: atLeast(0), Update: ClusterWide, Effect: Inert, Doc: "Memory for the cleaners' reads and writes, all together."},
 		{Name: "log.cleaner.io.buffer.load.factor", Kind: Double, Default: "0.9", Update: ClusterWide, Effect: Inert, Doc: "How full a key map may get."},

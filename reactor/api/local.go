@@ -48,6 +48,7 @@ type Local struct {
 
 	retain   reactor.Timer
 	retainNs int64 // when retention is due, on the shard's clock
+	cleanNs  int64 // the same of the look for logs to clean
 }
 
 func localOf(s *reactor.Shard) *Local { return s.State.(*Local) }
@@ -73,29 +74,41 @@ func (l *Local) relaxPaused() {
 	l.set.SetGauge(perf.ConnectionsPaused, int64(len(kept)))
 }
 
-// logBeatMs is how often a log looks at its clock: flush.ms and delayed deletions are that exact. Retention and compaction keep to
-// log.retention.check.interval.ms, as operators expect: records from long ago live until the next check.
-const logBeatMs = 1000
+// logBeatMs is how often a log looks at its clock: flush.ms and delayed deletions are that exact. Retention keeps to
+// log.retention.check.interval.ms, as operators expect: records from long ago live until the next check. Compaction is looked for every
+// log.cleaner.backoff.ms, leastBackoffMs at least.
+const (
+	logBeatMs      = 1000
+	leastBackoffMs = 100
+)
 
 // armRetention starts the beat at which logs of this shard look for what is due.
 func (l *Local) armRetention() {
 	interval := func() int64 { return l.broker.Options().RetentionCheckMs * 1e6 }
-	l.retainNs = l.shard.Now() + interval()
+	backoff := func() int64 { return max(l.broker.Options().CleanerBackoffMs, leastBackoffMs) * 1e6 }
+	beat := func() int64 { return min(logBeatMs*1e6, interval(), backoff()) }
+	l.retainNs, l.cleanNs = l.shard.Now()+interval(), l.shard.Now()+backoff()
 	l.retain.Fire = func(*reactor.Shard) {
 		now := l.shard.Now()
-		due := now >= l.retainNs
-		if due {
+		retain, clean := now >= l.retainNs, now >= l.cleanNs
+		if retain {
 			l.retainNs = now + interval()
 		}
+		if clean {
+			l.cleanNs = now + backoff()
+		}
 		for _, h := range l.hosts {
-			if due {
+			if retain {
 				h.Log.Retain(l.shard.WallMs())
 			} else {
 				h.Log.Tick(l.shard.WallMs())
 			}
+			if clean {
+				h.Log.Clean(l.shard.WallMs())
+			}
 			l.touch(h)
 		}
-		l.shard.Arm(&l.retain, min(logBeatMs*1e6, interval()))
+		l.shard.Arm(&l.retain, beat())
 	}
-	l.shard.Arm(&l.retain, min(logBeatMs*1e6, interval()))
+	l.shard.Arm(&l.retain, beat())
 }

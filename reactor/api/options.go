@@ -38,6 +38,7 @@ type Options struct {
 	Coord coord.Options
 
 	RetentionCheckMs       int64
+	CleanerBackoffMs       int64 // how often logs are looked at for whether they are to be cleaned
 	FetchSessionSlots      int
 	FetchSessionEvictionMs int64
 	// FetchMaxBytes bounds one answer whatever the consumer asks for.

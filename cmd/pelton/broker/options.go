@@ -53,6 +53,7 @@ func derive(id int32, codecs *batch.Codecs, shards int) func(*config.Broker) api
 			OffsetsConfig:            offsetsConfig(c),
 			Coord:                    coordOptions(c),
 			RetentionCheckMs:         c.Ms("log.retention.check.interval.ms"),
+			CleanerBackoffMs:         c.Long("log.cleaner.backoff.ms"),
 			FetchSessionSlots:        c.Int("max.incremental.fetch.session.cache.slots"),
 			FetchSessionEvictionMs:   120_000,
 			FetchMaxBytes:            int32(c.Int("fetch.max.bytes")),

@@ -18,3 +18,16 @@ func TestOldRecordsLiveUntilTheNextCheck(t *testing.T) {
 	want(t, "earliest offset", listOffset(c, 7, name, 0, -2).Offset, 0)
 	want(t, "records", len(readAll(c, name, 0, 0)), 1)
 }
+
+// A log that is dirty is cleaned at the next look of the cleaner, however far away the next check of retention is.
+func TestDirtyLogsAreCleanedAtTheCleanersBeat(t *testing.T) {
+	n := own(t, "log.retention.check.interval.ms=300000", "log.cleaner.backoff.ms=100")
+	c := n.dial(t)
+	name := topic(t, c, 1, "cleanup.policy=compact", "segment.bytes=2000", "min.cleanable.dirty.ratio=0.01")
+	for range 40 {
+		b := batch.NewBuilder(batch.None)
+		b.Add(baseTime, []byte("the only key"), make([]byte, 200))
+		mustProduce(c, name, b.Bytes())
+	}
+	eventually(t, "most of the values are gone", func() bool { return len(readAll(c, name, 0, 0)) < 20 })
+}
