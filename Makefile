@@ -21,7 +21,7 @@ CHECKED   := $(GO) test -tags invariants
 endif
 
 .PHONY: help build run test race release-test lint lint-full fuzz-smoke sim sim-ci sim-soak mutants power-cut disk-faults bench bench-latency bench-rivals bench-compare lab-tiny lab-check measuring \
-	gen gen-check cover cross ci interop interop-prepare old-clients differential differential-self zookeeper modes modes-short zk-sim zk-linear zk-linear-short zk-linear-apache zk-three zk-kafka zk-kafka-short zk-clients zk-docs zk-surface bench-zk bench-storage golden-kafka golden-kafka-short kill-loop moving test-giouring soak clean
+	gen gen-check cover cross ci interop interop-prepare old-clients differential differential-self zookeeper modes modes-short zk-sim zk-linear zk-linear-short zk-linear-apache zk-three zk-kafka zk-kafka-short zk-clients zk-docs zk-surface topic-id bench-zk bench-storage golden-kafka golden-kafka-short kill-loop moving test-giouring soak clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -197,6 +197,9 @@ golden-kafka: build ## every directory that a Kafka from 0.8.2 to 4.2 left: here
 
 golden-kafka-short: build ## two of them: 0.9.0.1 and 4.2.0, crashed
 	$(GO) run ./internal/tools/roundtrip -brief
+
+topic-id: build ## the real ZooKeeper tools of 0.8.2.2, 1.1.1 and 2.2.2 add partitions; the topic keeps its id and its records (needs Java, Maven)
+	internal/tools/topic-id.sh
 
 zk-docs: build ## the commands of docs/COORDINATION.md, taken out of the page and run
 	internal/tools/zk-docs.sh
