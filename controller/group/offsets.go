@@ -80,7 +80,7 @@ func (m *Machine) storeOffsets(g *group, in *Commit) {
 		if in.RetentionMs != -1 {
 			k.ExpireMs = max(m.now.WallMs+min(in.RetentionMs, math.MaxInt64-m.now.WallMs), 0)
 		}
-		records = append(records, Record{encodeOffsetKey(g.id, o.TopicPartition), m.encodeKept(k)})
+		records = append(records, Record{m.offsetKey(g.id, o.TopicPartition), m.encodeKept(k)})
 		c := &committing{tp: o.TopicPartition, offset: k}
 		s.offsets = append(s.offsets, c)
 		g.storing[c.tp] = append(g.storing[c.tp], c)
@@ -90,6 +90,11 @@ func (m *Machine) storeOffsets(g *group, in *Commit) {
 		return
 	}
 	m.store(records, s)
+}
+
+// offsetKey is the key of an offset: Kafka 0.8 knows version 0 alone, of keys as of values, and reads no offset of a partition that has others.
+func (m *Machine) offsetKey(group string, tp TopicPartition) []byte {
+	return encodeOffsetKeyAs(group, tp, min(m.opt.written().Offset, offsetKeyVersion))
 }
 
 // encodeKept writes an offset in the version that is asked for. A Kafka before 2.1 knows no offset without an end of its own: it takes -1 for
@@ -242,7 +247,7 @@ func (m *Machine) removeOffsets(g *group, gone []TopicPartition) []Record {
 		}
 		delete(g.offsets, tp)
 		delete(g.storing, tp)
-		records = append(records, Record{Key: encodeOffsetKey(g.id, tp)})
+		records = append(records, Record{Key: m.offsetKey(g.id, tp)})
 	}
 	if g.state != stateEmpty || g.hasOffsets() {
 		return records

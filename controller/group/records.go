@@ -56,7 +56,11 @@ func DecodeKey(b []byte) (Key, error) {
 }
 
 func encodeOffsetKey(group string, tp TopicPartition) []byte {
-	k := kmsg.OffsetCommitKey{Version: offsetKeyVersion, Group: group, Topic: tp.Topic, Partition: tp.Partition}
+	return encodeOffsetKeyAs(group, tp, offsetKeyVersion)
+}
+
+func encodeOffsetKeyAs(group string, tp TopicPartition, version int16) []byte {
+	k := kmsg.OffsetCommitKey{Version: version, Group: group, Topic: tp.Topic, Partition: tp.Partition}
 	return k.AppendTo(nil)
 }
 
@@ -96,7 +100,7 @@ func encodeOffsetValueAs(o *Offset, version int16) []byte {
 		CommitTimestamp: o.CommitMs,
 		ExpireTimestamp: o.ExpireMs,
 	}
-	if o.ExpireMs >= 0 {
+	if o.ExpireMs >= 0 && version > 0 { // version 0 of Kafka 0.8 has no room for it
 		v.Version = offsetValueExpireVersion
 	}
 	return v.AppendTo(nil)

@@ -97,6 +97,8 @@ func groupValues(ibp string) *group.ValueVersions {
 	}
 	values := &group.ValueVersions{Offset: 3, Group: 2}
 	switch {
+	case v.Less(config.Version{Minor: 900}):
+		values.Offset, values.Group = 0, 0
 	case v.Less(config.Version{Minor: 1001}):
 		values.Offset, values.Group = 1, 0
 	case v.Less(config.Version{Major: 2, Minor: 1}):
@@ -228,7 +230,7 @@ const (
 	// maxOutBytes is what may wait unsent on one connection before it is no longer read.
 	maxOutBytes = 4 << 20
 	// arenaSlack is what slabs of sizes that few frames have take from a shard's memory.
-	arenaSlack = 16 << 20
+	arenaSlack = 8 << 20
 	// frameTimeoutMs is how long a frame that has begun may stand still.
 	frameTimeoutMs = 30_000
 )
