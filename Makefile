@@ -204,7 +204,7 @@ topic-id: build ## the real ZooKeeper tools of 0.8.2.2, 1.1.1 and 2.2.2 add part
 zk-docs: build ## the commands of docs/COORDINATION.md, taken out of the page and run
 	internal/tools/zk-docs.sh
 
-bench-zk: bin/bench ## the coordination server beside Apache ZooKeeper 3.9.5 (needs Java, Maven; about 6 minutes)
+bench-zk: bin/bench ## the coordination server beside Apache ZooKeeper 3.9.5, one of each and three of each (needs Java, Maven; about 15 minutes)
 	bin/bench -rows '^zk' -history $(HISTORY) $(BENCH)
 
 zk-clients: build ## kazoo, Curator, the C client and Apache's zkCli on our coordination server (needs Java, Maven, gcc, python3-kazoo, libzookeeper-mt-dev)

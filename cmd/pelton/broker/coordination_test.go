@@ -76,6 +76,7 @@ type coordination struct {
 	addrs   []string // of clients
 	servers []coordinationServer
 	key     []byte // of an ensemble
+	starts  chan func()
 }
 
 type coordinationServer struct {
@@ -88,7 +89,14 @@ func startCoordination(kind string) (*coordination, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &coordination{kind: kind, dir: dir}
+	c := &coordination{kind: kind, dir: dir, starts: make(chan func())}
+	go func() {
+		// Servers die with the thread that started them, and the runtime ends threads at will: this one stays as long as they shall.
+		runtime.LockOSThread()
+		for start := range c.starts {
+			start()
+		}
+	}()
 	n := 1
 	switch kind {
 	case "zookeeper":
@@ -226,7 +234,9 @@ func (c *coordination) start(i int) error {
 	s.cmd = exec.Command(bin, "zk", "server", filepath.Join(c.dir, "zoo.cfg"))
 	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = dir, log, log
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := s.cmd.Start(); err != nil {
+	started := make(chan error)
+	c.starts <- func() { started <- s.cmd.Start() }
+	if err := <-started; err != nil {
 		return err
 	}
 	s.pid = s.cmd.Process.Pid
@@ -268,6 +278,7 @@ func (c *coordination) close() {
 	for i := range c.servers {
 		c.kill(i)
 	}
+	close(c.starts)
 	os.RemoveAll(c.dir)
 }
 
