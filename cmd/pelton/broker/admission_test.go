@@ -73,7 +73,7 @@ func TestProduceOfManyPartitionsWaitsForMemory(t *testing.T) {
 // connections are closed before memory is taken beyond that, and the shard goes on.
 func TestBuffersOfAShardAreBounded(t *testing.T) {
 	n := own(t, "num.shards=1", "socket.request.max.bytes=1048576", "pelton.request.memory.bytes=2097152")
-	const bound = 3*2097152 + 1048576
+	const bound = 3*2097152 + 1048576 + 8<<20
 	part := make([]byte, 55<<10)
 	part[1] = 1 // of 64 KiB
 	var conns []*conn
