@@ -194,13 +194,13 @@ func (c *cluster) role(i int) string {
 
 // wait returns when all three serve.
 func (c *cluster) wait() error {
-	for until := time.Now().Add(60 * time.Second); time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
+	for until := time.Now().Add(3 * time.Minute); time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
 		roles := c.role(0) + " " + c.role(1) + " " + c.role(2)
 		if strings.Count(roles, "follower") == 2 && strings.Contains(roles, "leader") {
 			return nil
 		}
 	}
-	return errors.New("the servers form no ensemble within a minute; their logs are in " + c.dir)
+	return errors.New("the servers form no ensemble within three minutes; their logs are in " + c.dir)
 }
 
 func (c *cluster) leader() int {
