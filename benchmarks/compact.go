@@ -226,6 +226,20 @@ func (t *target) partitionDir(topic string) (string, error) {
 	return "", fmt.Errorf("%s has no directory below %s", topic, t.dir)
 }
 
+// atRest waits until a closed segment's index is cut to its entries: before that the broker is not done with the segment, and does not clean it.
+func atRest(index string) error {
+	const preallocated = 1 << 20
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		info, err := os.Stat(index)
+		if err == nil && info.Size() > 0 && info.Size() < preallocated {
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("%s is not cut to its entries after a minute: %w", index, err)
+		}
+	}
+}
+
 // closedSegments are the files, by inode, of all segments but the last, and their size.
 func (t *target) closedSegments(topic string) (inodes []uint64, bytes int64, err error) {
 	dir, err := t.partitionDir(topic)
@@ -238,6 +252,9 @@ func (t *target) closedSegments(topic string) (inodes []uint64, bytes int64, err
 	}
 	slices.Sort(names)
 	for _, name := range names[:len(names)-1] {
+		if err := atRest(strings.TrimSuffix(name, ".log") + ".index"); err != nil {
+			return nil, 0, err
+		}
 		info, err := os.Stat(name)
 		if err != nil {
 			return nil, 0, err
