@@ -44,17 +44,19 @@ func labCommand(std streams) *cobra.Command {
 	run.Flags().IntVar(&f.repetitions, "repetitions", 0, "instead of the file's")
 	run.Flags().DurationVar(&f.duration, "duration", 0, "of each run, instead of the file's; without a warm-up then")
 	settings := &cobra.Command{
-		Use:   "settings",
-		Short: "List the names that a knob of kind setting may have, what each turns, and how it stands here or why it cannot be turned",
-		Args:  cobra.NoArgs,
-		RunE:  func(*cobra.Command, []string) error { return printSettings(std, settingsDir, settingsJSON) },
+		Use:     "settings",
+		Example: "  pelton lab settings --dir /var/lib/pelton   # its disk and mount are meant",
+		Short:   "List the names that a knob of kind setting may have, what each turns, and how it stands here or why it cannot be turned",
+		Args:    cobra.NoArgs,
+		RunE:    func(*cobra.Command, []string) error { return printSettings(std, settingsDir, settingsJSON) },
 	}
 	settings.Flags().StringVar(&settingsDir, "dir", os.TempDir(), "directory whose disk and mount are meant")
 	settings.Flags().BoolVar(&settingsJSON, "json", false, "print JSON")
 	restore := &cobra.Command{
-		Use:   "restore",
-		Short: "Put back the settings that a run that ended badly has left changed",
-		Args:  cobra.NoArgs,
+		Use:     "restore",
+		Example: "  pelton lab restore",
+		Short:   "Put back the settings that a run that ended badly has left changed",
+		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			paths, err := lab.RestoreFrom(labJournal(), lab.Machine{})
 			if restoreJSON {

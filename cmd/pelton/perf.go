@@ -28,27 +28,28 @@ func perfCommand(std streams) *cobra.Command {
 			"  pelton perf self-test",
 	}
 	var modes []*cobra.Command
-	for _, mode := range []struct{ name, short string }{
-		{load.ModeProduce, "Produce at full speed, or at a fixed rate"},
-		{load.ModeConsume, "Read a topic from its beginning, or follow its end"},
-		{load.ModeLatency, "Produce at a fixed rate and consume: latency from the intended moment to the consumer"},
-		{load.ModeMixed, "Produce, and read everything at the same time, once for each consumer"},
-		{load.ModeRecord, "Write a topic's workload into a file: times and sizes of its batches, nothing of their content"},
-		{load.ModeReplay, "Produce the workload of such a file at its own pace, or at a multiple of it"},
-		{load.ModeSelfTest, "Measure how fast this tool could go, against a sink that does nothing"},
+	for _, mode := range []struct{ name, short, example string }{
+		{load.ModeProduce, "Produce at full speed, or at a fixed rate", "pelton perf produce --rate 50000 --html report.html"},
+		{load.ModeConsume, "Read a topic from its beginning, or follow its end", "pelton perf consume --topic pelton-perf --group readers --connections 3"},
+		{load.ModeLatency, "Produce at a fixed rate and consume: latency from the intended moment to the consumer", "pelton perf latency --rate 1000 --json"},
+		{load.ModeMixed, "Produce, and read everything at the same time, once for each consumer", "pelton perf mixed --consumers 2 --rate 20000 --admin 127.0.0.1:9101"},
+		{load.ModeRecord, "Write a topic's workload into a file: times and sizes of its batches, nothing of their content", "pelton perf record --topic orders --file orders.load"},
+		{load.ModeReplay, "Produce the workload of such a file at its own pace, or at a multiple of it", "pelton perf replay --file orders.load --speed 2"},
+		{load.ModeSelfTest, "Measure how fast this tool could go, against a sink that does nothing", "pelton perf self-test --batch-bytes 16384"},
 	} {
-		modes = append(modes, perfModeCommand(std, mode.name, mode.short))
+		modes = append(modes, perfModeCommand(std, mode.name, mode.short, mode.example))
 	}
 	return family(c, modes...)
 }
 
-func perfModeCommand(std streams, mode, short string) *cobra.Command {
+func perfModeCommand(std streams, mode, short, example string) *cobra.Command {
 	o := load.Defaults(mode)
 	var quiet, noVerify bool
 	c := &cobra.Command{
-		Use:   mode,
-		Short: short,
-		Args:  cobra.NoArgs,
+		Use:     mode,
+		Short:   short,
+		Example: "  " + example,
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f, ok := std.err.(*os.File); ok && !quiet {
 				if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
