@@ -97,7 +97,7 @@ func look(addr, version string, plan view) (v view, err error) {
 		}
 	}
 	for group := range plan.Groups {
-		if v.Groups[group], err = commits(ctx, c, group, topicsOf(plan)); err != nil {
+		if v.Groups[group], err = commits(ctx, c, version, group, topicsOf(plan)); err != nil {
 			return v, fmt.Errorf("group %s: %w", group, err)
 		}
 	}
@@ -213,12 +213,15 @@ func inHex(b []byte) *string {
 }
 
 // commits are what a group committed in topics.
-func commits(ctx context.Context, c *kgo.Client, group string, topics []string) (map[string][2]any, error) {
+func commits(ctx context.Context, c *kgo.Client, version, group string, topics []string) (map[string][2]any, error) {
+	got := map[string][2]any{}
+	if strings.HasPrefix(version, "0.8.") {
+		return got, namedCommits(ctx, c, group, topics, got)
+	}
 	offsets, err := kadm.NewClient(c).FetchOffsetsForTopics(ctx, group, topics...)
 	if err != nil {
 		return nil, err
 	}
-	got := map[string][2]any{}
 	offsets.Each(func(o kadm.OffsetResponse) {
 		if o.Err != nil {
 			err = o.Err
@@ -227,6 +230,34 @@ func commits(ctx context.Context, c *kgo.Client, group string, topics []string) 
 		}
 	})
 	return got, err
+}
+
+// namedCommits asks for each partition by name: Kafka 0.8 does not know how to list a group's.
+func namedCommits(ctx context.Context, c *kgo.Client, group string, topics []string, got map[string][2]any) error {
+	req := kmsg.NewPtrOffsetFetchRequest()
+	req.Group = group
+	for _, topic := range topics {
+		req.Topics = append(req.Topics, kmsg.OffsetFetchRequestTopic{Topic: topic, Partitions: []int32{0}})
+	}
+	resp, err := req.RequestWith(ctx, c)
+	if err != nil {
+		return err
+	}
+	for _, t := range resp.Topics {
+		for _, p := range t.Partitions {
+			if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+				return fmt.Errorf("%s: %w", t.Topic, err)
+			}
+			if p.Offset >= 0 {
+				metadata := ""
+				if p.Metadata != nil {
+					metadata = *p.Metadata
+				}
+				got[fmt.Sprintf("%s-%d", t.Topic, p.Partition)] = [2]any{float64(p.Offset), metadata}
+			}
+		}
+	}
+	return nil
 }
 
 // difference is the first one between two views, "" when there is none. What a version cannot tell (ids and epochs of producers, say) is the
