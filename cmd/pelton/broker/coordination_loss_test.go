@@ -52,6 +52,9 @@ func endSession(t *testing.T, addr string, session int64, password []byte, regis
 
 // F22: a broker whose session has ended leads nothing until it is registered again, and then in a new epoch. Nothing that was acknowledged is lost.
 func TestSessionOfTheBrokerEnds(t *testing.T) {
+	if raceDetector {
+		t.Skip("go-zookeeper 1.0.4 races with itself when it connects again while requests wait (lastZxid, in sendSetWatches and recvLoop); make release-test runs this")
+	}
 	n := own(t)
 	c := n.dial(t)
 	makeTopic(t, c, "kept", 2)
