@@ -67,3 +67,30 @@ func TestPerfReplayKeepsThePace(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 }
+
+// A log that holds more than what this run was told is a run whose figures nobody may believe: exit code 2, and the figures all the same.
+func TestPerfEndsWithCode2WhenTheCountsDiffer(t *testing.T) {
+	s := session{t, ownBroker(t)}
+	s.ok("", "topics", "create", "shared", "--partitions", "1")
+	c, err := kgo.NewClient(kgo.SeedBrokers(s.address), kgo.DefaultProduceTopic("shared"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { // somebody else writes all the time
+		defer close(done)
+		for ctx.Err() == nil {
+			c.ProduceSync(ctx, kgo.StringRecord("x"))
+		}
+	}()
+	args := []string{"perf", "produce", "-b", s.address, "--topic", "shared", "--partitions", "0", "--rate", "1000", "--records", "500", "--warmup", "0", "--quiet"}
+	code, out, errs := cli(t, "", args...)
+	sane, _, _ := cli(t, "", append(args, "--no-verify")...)
+	cancel()
+	<-done
+	if code != exitCounts || !strings.Contains(errs, "counts differ") || !strings.Contains(out, "p99.9") || sane != 0 {
+		t.Fatalf("code %d, %s\n%s\nwithout the comparison code %d", code, errs, out, sane)
+	}
+}
