@@ -74,12 +74,11 @@ func labCommand(std streams) *cobra.Command {
 
 // settingView is one setting as programs read it.
 type settingView struct {
-	Name    string `json:"name"`
-	Key     string `json:"key,omitempty"`
-	Paths   string `json:"paths,omitempty"`
-	Here    string `json:"here,omitempty"`
-	Refusal string `json:"refusal,omitempty"`
-	Help    string `json:"help"`
+	Name  string `json:"name"`
+	Key   string `json:"key,omitempty"`
+	Paths string `json:"paths,omitempty"`
+	Here  string `json:"here,omitempty"`
+	Help  string `json:"help"`
 }
 
 // printSettings lists all names with what stands here, so that nobody must run an experiment to learn what this machine refuses.
@@ -88,7 +87,7 @@ func printSettings(std streams, dir string, asJSON bool) error {
 	all, at := lab.Settings(), lab.PlaceOf(dir)
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		s := all[name]
-		v := settingView{Name: name, Key: s.Key, Paths: s.Paths, Refusal: s.Refusal, Help: s.Help}
+		v := settingView{Name: name, Key: s.Key, Paths: s.Paths, Help: s.Help}
 		if s.Paths != "" {
 			v.Here = lab.Here(name, lab.Machine{}, at)
 		}
@@ -99,10 +98,6 @@ func printSettings(std streams, dir string, asJSON bool) error {
 	}
 	t := newTable("SETTING", "TURNS", "HERE", "VALUES")
 	for _, v := range views {
-		if v.Refusal != "" {
-			t.add(v.Name, "refused", "", v.Refusal)
-			continue
-		}
 		t.add(v.Name, v.Key+v.Paths, v.Here, v.Help)
 	}
 	return t.print(std.out)

@@ -25,6 +25,7 @@ func peltonRows() []Row {
 		{Name: "pelton.request.memory.bytes", Kind: Long, Default: "268435456", Valid: atLeast(1 << 20), Doc: "Memory for requests in flight, all shards together. At the limit the broker stops reading."},
 		{Name: "pelton.decompressed.max.bytes", Kind: Long, Default: "134217728", Valid: atLeast(1 << 16), Doc: "Largest size that one batch may unpack to."},
 		{Name: "pelton.validation.workers", Kind: Int, Default: "0", Valid: between(0, 1024), Doc: "Workers that check compressed batches off the shards. 0: as many as shards."},
+		{Name: "pelton.read.ahead.bytes", Kind: Int, Default: "0", Valid: between(0, 64<<20), Doc: "How much behind what a fetch found outside the page cache is loaded with it, for the fetches to come. 0: nothing."},
 		{Name: "pelton.slow.turn.ms", Kind: Int, Default: "50", Valid: atLeast(1), Doc: "A shard's turn longer than this is counted and its stack is logged."},
 		{Name: "pelton.slow.reader.ms", Kind: Long, Default: "60000", Valid: atLeast(0), Doc: "A client that takes nothing of a waiting answer for this long is closed. 0: never."},
 		{Name: "pelton.log.recovery.wait.ms", Kind: Long, Default: "1000", Valid: between(0, 3600000), Doc: "How long a start after a crash waits for logs to be recovered before it serves the others. A partition that is still being recovered then has no leader for clients, which ask again."},

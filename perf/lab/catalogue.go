@@ -9,11 +9,10 @@ import (
 
 // Setting is a knob that an experiment names without a path: where it is depends on the machine.
 type Setting struct {
-	Key     string // of the broker's configuration; or
-	Paths   string // pattern of files; or
-	Some    bool   // of those files: as many as can be turned will do
-	Refusal string // why it cannot be turned
-	Help    string
+	Key   string // of the broker's configuration; or
+	Paths string // pattern of files; or
+	Some  bool   // of those files: as many as can be turned will do
+	Help  string
 }
 
 // Settings are the names that a knob of kind setting may have. DEVICE stands for the block device under the brokers' data, MOUNT for its
@@ -60,7 +59,7 @@ func Settings() map[string]Setting {
 		"nodelay":                {Key: "pelton.socket.nodelay", Help: "TCP_NODELAY: true, false"},
 		"cork":                   {Key: "pelton.socket.cork", Help: "TCP_CORK: auto, always, never"},
 		"quickack":               {Key: "pelton.socket.quickack", Help: "TCP_QUICKACK: kernel, on, off"},
-		"broker-readahead":       {Refusal: "the broker's read-ahead follows the fetch's size; readahead turns the kernel's"},
+		"broker-readahead":       {Key: "pelton.read.ahead.bytes", Help: "bytes that the broker loads behind a fetch from the disk; readahead turns the kernel's"},
 	}
 }
 
@@ -80,8 +79,6 @@ func (k Knob) files(host Host, at Place) ([]string, error) {
 	}
 	s := Settings()[k.Name]
 	switch {
-	case s.Refusal != "":
-		return nil, fmt.Errorf("%w %s: %s", ErrRefused, k.Name, s.Refusal)
 	case s.Paths == "":
 		return nil, nil
 	case strings.Contains(s.Paths, "DEVICE") && at.Device == "":

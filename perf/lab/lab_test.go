@@ -464,8 +464,6 @@ knobs:
     values: [powersave, performance]
   - setting: rps-mask
     values: [0, 3]
-  - setting: broker-readahead
-    values: [on, off]
   - setting: irq-mask
     values: [3, 1]
   - setting: shards
@@ -489,7 +487,7 @@ metrics: [cpu_s_per_gb]
 		t.Fatal(err)
 	}
 	refused := strings.Join(out.Refused, "\n")
-	for _, want := range []string{"governor", "rps-mask: there is no /sys/class/net", "broker-readahead", "irq-mask, 1 of 3: /proc/irq/25"} {
+	for _, want := range []string{"governor", "rps-mask: there is no /sys/class/net", "irq-mask, 1 of 3: /proc/irq/25"} {
 		if !strings.Contains(refused, want) {
 			t.Errorf("the refusals lack %q:\n%s", want, refused)
 		}

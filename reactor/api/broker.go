@@ -138,6 +138,7 @@ func (b *Broker) OnStart(s *reactor.Shard) error {
 	l := &Local{broker: b, shard: s, set: b.perf.Shard(s.ID), hosts: map[*logstore.Log]*Hosted{}, decoded: reactor.NewBudget(b.Options().DecodedBytes)}
 	l.fetchSessions.byID = map[int32]*fetchSession{}
 	l.backend, l.migrates = backendOf(s.Disk), b.Options().Migrate && len(b.server.Shards()) > 1
+	l.ahead = b.Options().ReadAhead
 	l.submits = l.follow
 	s.State = l
 	l.armRetention()

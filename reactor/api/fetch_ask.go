@@ -179,7 +179,7 @@ func (a *ask) read(l *Local) {
 			l.set.Add(perf.ColdReads, 1)
 			l.set.Add(perf.ColdReadBytes, int64(need.Len))
 			a.cold, a.coldNs = true, l.shard.Now()
-			a.op = disk.Op{Kind: disk.ReadAhead, File: need.File, Off: need.Pos, ReadLen: need.Len, Owner: a}
+			a.op = disk.Op{Kind: disk.ReadAhead, File: need.File, Off: need.Pos, ReadLen: need.Len + l.ahead, Owner: a} // the file's end is not an error
 			a.reading = true
 			l.shard.Disk.Submit(&a.op)
 			return

@@ -17,6 +17,7 @@ type Local struct {
 	touchedLogs []*Hosted
 	// paused are sessions that are not read now and are looked at again each turn.
 	paused []*Session
+	ahead  int // Options.ReadAhead
 	// migrates: connections may move; parting are sessions that may be ready to.
 	migrates bool
 	parting  []*Session

@@ -24,6 +24,8 @@ type Options struct {
 	// MoveThreads is how many logs move to other directories at the same time.
 	MoveThreads int
 
+	// ReadAhead is how many bytes behind what a fetch found outside the page cache are loaded with it.
+	ReadAhead int
 	// Migrate: a connection moves to the shard that its requests go to.
 	Migrate bool
 

@@ -38,6 +38,34 @@ func (n *node) readAheads(t *testing.T) (total float64) {
 	return total
 }
 
+// With pelton.read.ahead.bytes a cold fetch brings in what lies far behind what was asked for; without, it does not.
+func TestFetchLoadsWhatComesNext(t *testing.T) {
+	const batches, far = 60, 40 << 20
+	for _, ahead := range []string{"0", "67108864"} {
+		n := own(t, quiet("admin.listener=127.0.0.1:0", "pelton.read.ahead.bytes="+ahead)...)
+		c := n.dial(t)
+		name := topic(t, c, 1)
+		records := values(strings.Repeat("cold", 200_000))
+		for range batches {
+			mustProduce(c, name, records)
+		}
+		n.restart(t)
+		n.evict(t, name+"-0")
+		want(t, "bytes of the fetch", len(fetch(n.dial(t), name, 0).RecordBatches), len(records))
+		f, err := os.Open(filepath.Join(n.keys["log.dirs"], name+"-0", "00000000000000000000.log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = unix.Preadv2(int(f.Fd()), [][]byte{make([]byte, 1)}, far, unix.RWF_NOWAIT)
+		if cached := err == nil; cached != (ahead != "0") {
+			t.Errorf("ahead %s: byte %d is in the page cache: %v (%v)", ahead, far, cached, err)
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // What is not in the page cache is read by the disk before it is sent, so that sendfile never waits on the shard; what is there is sent at once.
 func TestFetchReadsColdDataAhead(t *testing.T) {
 	for _, backend := range []string{"auto", "portable"} {

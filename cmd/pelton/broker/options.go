@@ -42,6 +42,7 @@ func derive(id int32, codecs *batch.Codecs, shards int) func(*config.Broker) api
 			BrokerID: id, Listener: c.Listeners()[0].Name,
 			HandlerThreads: handlerThreads, CheckThreads: checks, WorkThreads: workThreads, CleanerThreads: c.Int("log.cleaner.threads"),
 			MoveThreads:              moveThreads(c),
+			ReadAhead:                c.Int("pelton.read.ahead.bytes"),
 			Migrate:                  c.Bool("pelton.connection.migration"),
 			RecoveryThreads:          c.Int("num.recovery.threads.per.data.dir"),
 			RecoveryWaitMs:           c.Long("pelton.log.recovery.wait.ms"),
