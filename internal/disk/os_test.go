@@ -57,17 +57,20 @@ func TestOSLockExcludes(t *testing.T) {
 func TestOSErrorsNameCallAndPath(t *testing.T) {
 	o := OS()
 	missing := filepath.Join(t.TempDir(), "missing")
-	for name, err := range map[string]error{
-		"open":    second(o.OpenFile(missing, os.O_RDONLY, 0)),
-		"read":    second(o.ReadFile(missing)),
-		"stat":    second(o.Stat(missing)),
-		"readdir": second(o.ReadDir(missing)),
-		"remove":  o.Remove(missing),
-		"rename":  o.Rename(missing, missing+"2"),
+	for _, c := range []struct {
+		call string
+		err  error
+	}{
+		{"open", second(o.OpenFile(missing, os.O_RDONLY, 0))},
+		{"open", second(o.ReadFile(missing))}, // it is the open that fails
+		{"stat", second(o.Stat(missing))},
+		{"readdir", second(o.ReadDir(missing))},
+		{"remove", o.Remove(missing)},
+		{"rename", o.Rename(missing, missing+"2")},
 	} {
 		var as *Error
-		if !errors.As(err, &as) || as.Op != name || as.Path != missing || !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s: %v", name, err)
+		if !errors.As(c.err, &as) || as.Op != c.call || as.Path != missing || !errors.Is(c.err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", c.call, c.err)
 		}
 	}
 }
