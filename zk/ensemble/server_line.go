@@ -29,7 +29,9 @@ func ParseServer(id uint64, text string) (Server, error) {
 	if len(parts) < 3 || len(parts) > 4 || parts[0] == "" {
 		return bad("not three or four parts")
 	}
-	s.Host = parts[0]
+	if s.Host = parts[0]; strings.ContainsAny(s.Host, " \t\r\n[]") {
+		return bad("no host")
+	}
 	var err error
 	if s.Peer, err = port(parts[1]); err != nil {
 		return bad(err.Error())
