@@ -24,6 +24,12 @@ func (c *Core) heard(id uint64) bool {
 	return id == c.o.ID || l != nil && l.seenMs > 0 && c.nowMs-l.seenMs <= c.hearMs()
 }
 
+// silent says whether a member is not there. A leader of a moment ago, who cannot have heard of anybody, does not say it.
+func (c *Core) silent(id uint64) bool {
+	l := c.lags[id]
+	return l != nil && !c.heard(id) && (l.seenMs > 0 || c.nowMs-l.sinceMs > c.hearMs())
+}
+
 // hearMs is within what time a member must be heard of.
 func (c *Core) hearMs() int64 { return 2 * int64(c.o.ElectionTicks) * c.o.TickMs }
 

@@ -247,7 +247,7 @@ func (c *Core) changes(next []Server) []*pb.ConfChangeSingle {
 	for _, id := range append(slices.Clone(c.conf.GetVoters()), c.conf.GetLearners()...) {
 		switch {
 		case want[id]:
-		case !c.heard(id):
+		case c.silent(id):
 			add(pb.ConfChangeRemoveNode, id)
 		case !c.isLearner(id):
 			// Who is taken out and lives goes on without a vote, so that its clients need not notice; dismiss ends it.

@@ -248,6 +248,7 @@ func TestEnsembleHasObserversAndChangesItsMembers(t *testing.T) {
 	r := newRig(t, []uint64{1, 2, 3, 4}, map[uint64]bool{4: true})
 	r.start(0, 1, 2, 3)
 	r.leader(0, 1, 2)
+	r.role(2) // whom the leader has not heard of would be taken out for good
 	if got := r.role(3); got != "observer" {
 		t.Fatalf("the observer calls itself %s", got)
 	}
