@@ -53,7 +53,7 @@ fuzz-smoke: ## each fuzz target for FUZZTIME (20s)
 	@grep -rl --include='*_test.go' '^func Fuzz' --exclude-dir=interop . | sort -u | while read -r file; do \
 		for name in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' "$$file"); do \
 			echo "fuzz $$name in $$(dirname "$$file")"; \
-			$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -parallel 2 "$$(dirname "$$file")" || exit 1; \
+			internal/tools/fuzz.sh "$$name" $(FUZZTIME) "$$(dirname "$$file")" || exit 1; \
 		done; done
 
 sim: ## the seeded simulator: SEED=, STEPS=
