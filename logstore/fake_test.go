@@ -136,6 +136,16 @@ func (w *world) start() {
 }
 
 // crash forgets everything that was not on the disk: descriptors are closed, nothing is saved.
+// checkpoint makes everything that a log has durable, and writes that down.
+func (w *world) checkpoint(l *Log) {
+	w.t.Helper()
+	l.Flush()
+	w.turn(l)
+	if err := w.m.Checkpoint(); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 func (w *world) crash() {
 	for _, l := range w.logs {
 		l.closeFiles()

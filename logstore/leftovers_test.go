@@ -22,11 +22,7 @@ func swapping(t *testing.T) (w *world, groups [][]int64, want map[string]keyed) 
 		bd.Add(w.clk.WallMs(), fmt.Appendf(nil, "k%d", i%40), fmt.Appendf(nil, "%0100d", i))
 		w.produce(l, bd.Bytes())
 	}
-	l.Flush()
-	w.turn(l)
-	if err := w.m.Checkpoint(); err != nil {
-		t.Fatal(err)
-	}
+	w.checkpoint(l)
 	want = table(w.keyed(l))
 	l.SetHighWatermark(l.End())
 	o := l.Options()
@@ -103,11 +99,7 @@ func TestSwapOfAnUnfinishedSplitIsDropped(t *testing.T) {
 	w := newWorld(t, Options{})
 	l := w.log("t")
 	want := w.fill(l, 0, 10)
-	l.Flush()
-	w.turn(l)
-	if err := w.m.Checkpoint(); err != nil {
-		t.Fatal(err)
-	}
+	w.checkpoint(l)
 	w.crash()
 	dir := filepath.Join(w.dirs[0], "t-0")
 	whole, err := os.ReadFile(filepath.Join(dir, fileName(0, sufLog)))

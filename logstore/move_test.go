@@ -205,11 +205,7 @@ func TestMoveBeginsAnewWhenTheLogLostItsEnd(t *testing.T) {
 	w := newTwoDirs(t, Options{IndexInterval: 200})
 	l := w.log("t")
 	w.fill(l, 0, 10)
-	l.Flush()
-	w.turn(l)
-	if err := w.m.Checkpoint(); err != nil {
-		t.Fatal(err)
-	}
+	w.checkpoint(l)
 	synced := l.active().size
 	w.fill(l, 10, 10)
 	w.plan(l, w.dirs[1])

@@ -25,11 +25,7 @@ func TestEpochsOfSegmentsBetweenScannedOnes(t *testing.T) {
 	}
 	dir := filepath.Join(w.dirs[0], "t-0")
 	file := filepath.Join(dir, epochFile)
-	l.Flush()
-	w.turn(l)
-	if err := w.m.Checkpoint(); err != nil {
-		t.Fatal(err)
-	}
+	w.checkpoint(l)
 	var before []int64 // the segments of the first epoch
 	for _, seg := range l.segments {
 		if seg.next <= began[5] && seg != l.active() {

@@ -49,11 +49,7 @@ func TestLogRecoversFromTornTails(t *testing.T) {
 	w := newWorld(t, Options{IndexInterval: 200})
 	l := w.log("t")
 	want := w.fill(l, 0, 10)
-	l.Flush()
-	w.turn(l)
-	if err := w.m.Checkpoint(); err != nil {
-		t.Fatal(err)
-	}
+	w.checkpoint(l)
 	synced := l.active().size
 	want = append(want, w.fill(l, 10, 10)...)
 	size := l.active().size
@@ -109,11 +105,7 @@ func TestLogNeverCutsBelowTheRecoveryPoint(t *testing.T) {
 	w := newWorld(t, Options{})
 	l := w.log("t")
 	w.fill(l, 0, 10)
-	l.Flush()
-	w.turn(l)
-	if err := w.m.Checkpoint(); err != nil {
-		t.Fatal(err)
-	}
+	w.checkpoint(l)
 	w.crash()
 	path := filepath.Join(w.dirs[0], "t-0", fileName(0, sufLog))
 	b, _ := os.ReadFile(path)
@@ -355,11 +347,7 @@ func TestNewPartitionForgetsItsFormer(t *testing.T) {
 			if _, err := l.DeleteRecordsTo(30); err != nil {
 				t.Fatal(err)
 			}
-			l.Flush()
-			w.turn(l)
-			if err := w.m.Checkpoint(); err != nil {
-				t.Fatal(err)
-			}
+			w.checkpoint(l)
 			leave(w, l)
 			l = w.log("t")
 			w.produce(l, values(batch.None, 1, "kept", 2))

@@ -108,11 +108,7 @@ func TestDamageBelowTheRecoveryPointNamesTheToolThatMendsIt(t *testing.T) {
 	w := newWorld(t, Options{})
 	l := w.log("t")
 	w.fill(l, 0, 10)
-	l.Flush()
-	w.turn(l)
-	if err := w.m.Checkpoint(); err != nil {
-		t.Fatal(err)
-	}
+	w.checkpoint(l)
 	w.crash()
 	path := filepath.Join(w.dirs[0], "t-0", fileName(0, sufLog))
 	b, err := os.ReadFile(path)
@@ -143,11 +139,7 @@ func TestBacklogIsWhatLiesBehindTheRecoveryPoint(t *testing.T) {
 	w := newWorld(t, Options{SegmentBytes: 2000})
 	l := w.log("t")
 	w.fill(l, 0, 40)
-	l.Flush()
-	w.turn(l)
-	if err := w.m.Checkpoint(); err != nil {
-		t.Fatal(err)
-	}
+	w.checkpoint(l)
 	point := l.RecoveryPoint()
 	w.fill(l, 40, 40)
 	all := l.Segments()

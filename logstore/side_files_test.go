@@ -32,11 +32,7 @@ func newSideWorld(t *testing.T) *sideWorld {
 		w.mark(l, 1, int16(i%2))
 		w.mark(l, 2, 1)
 	}
-	l.Flush()
-	w.turn(l)
-	if err := w.m.Checkpoint(); err != nil {
-		t.Fatal(err)
-	}
+	w.checkpoint(l)
 	for _, seg := range l.segments {
 		if w.bases = append(w.bases, seg.base); seg.offsets.n < 3 || seg.times.n < 3 {
 			t.Fatalf("segment %d: %d and %d entries", seg.base, seg.offsets.n, seg.times.n)

@@ -43,12 +43,7 @@ func TestEnsembleReadsALargeStateBesideTheLoop(t *testing.T) {
 	r.start(0, 1, 2)
 	lead := r.leader(0, 1, 2)
 	late := (lead + 1) % 3
-	r.stop(late)
-	for _, sub := range []string{"version-2", "raft"} {
-		if err := os.RemoveAll(filepath.Join(r.dirs[late], sub)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	r.loseDisk(late)
 	c := r.dial(lead)
 	const nodes, size = 32, 256 << 10
 	for i := range nodes {
@@ -136,12 +131,7 @@ func TestEnsembleAsksForAStateAgain(t *testing.T) {
 	r.start(0, 1, 2)
 	lead := r.leader(0, 1, 2)
 	late := (lead + 1) % 3
-	r.stop(late)
-	for _, sub := range []string{"version-2", "raft"} {
-		if err := os.RemoveAll(filepath.Join(r.dirs[late], sub)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	r.loseDisk(late)
 	c := r.dial(lead)
 	for i := range 60 {
 		again(t, func() (string, error) { return c.Create(fmt.Sprintf("/n%d", i), nil, 0, zk.WorldACL(zk.PermAll)) })

@@ -83,6 +83,17 @@ func (r *rig) stop(i int) {
 	}
 }
 
+// loseDisk stops server i and takes everything it has.
+func (r *rig) loseDisk(i int) {
+	r.t.Helper()
+	r.stop(i)
+	for _, sub := range []string{"version-2", "raft"} {
+		if err := os.RemoveAll(filepath.Join(r.dirs[i], sub)); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+}
+
 // word asks server i for a four-letter word.
 func (r *rig) word(i int, word string) string {
 	c, err := net.Dial("tcp", r.clients[i])
@@ -219,13 +230,7 @@ func TestEnsembleReplacesADisk(t *testing.T) {
 		})
 	}
 	lost = (lost + 1) % 3 // a follower: its leader takes it for one that knows everything
-	r.stop(lost)
-	if err := os.RemoveAll(filepath.Join(r.dirs[lost], "version-2")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.RemoveAll(filepath.Join(r.dirs[lost], "raft")); err != nil {
-		t.Fatal(err)
-	}
+	r.loseDisk(lost)
 	r.start(lost)
 	r.role(lost)
 	only := r.dial(lost)
