@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/pelton-broker/pelton/internal/tools/loopdisk"
 )
 
 // cluster is three servers, each in a network namespace of its own when that is allowed.
@@ -23,7 +25,7 @@ type cluster struct {
 	command string
 	base    int // first port
 	spaces  bool
-	volumes []*volume // none where there are no loop devices
+	volumes []volume // none where there are no loop devices
 	procs   [3]*exec.Cmd
 	stopped [3]bool
 }
@@ -73,7 +75,7 @@ func (c *cluster) makeVolumes() error {
 		c.volumes = append(c.volumes, v)
 		if err != nil {
 			c.dropVolumes()
-			if errors.Is(err, errNoVolume) {
+			if errors.Is(err, loopdisk.ErrMissing) {
 				fmt.Println("power cuts are left out:", err)
 				return nil
 			}
@@ -85,7 +87,7 @@ func (c *cluster) makeVolumes() error {
 
 func (c *cluster) dropVolumes() {
 	for _, v := range c.volumes {
-		v.free()
+		v.Free()
 	}
 	c.volumes = nil
 }
@@ -226,17 +228,9 @@ func (c *cluster) close() {
 
 func space(i int) string { return fmt.Sprint("pelton", i+1) }
 
-func run(words ...string) error {
-	out, err := exec.Command(words[0], words[1:]...).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("%s: %w: %s", strings.Join(words, " "), err, bytes.TrimSpace(out))
-	}
-	return nil
-}
-
 func all(lines ...string) error {
 	for _, l := range lines {
-		if err := run(strings.Fields(l)...); err != nil {
+		if err := loopdisk.Run(strings.Fields(l)...); err != nil {
 			return err
 		}
 	}
@@ -262,10 +256,10 @@ func (c *cluster) makeSpaces() error {
 
 func (c *cluster) dropSpaces() {
 	for i := range 3 {
-		_ = run("ip", "netns", "del", space(i))
-		_ = run("ip", "link", "del", fmt.Sprint("peltonv", i+1))
+		_ = loopdisk.Run("ip", "netns", "del", space(i))
+		_ = loopdisk.Run("ip", "link", "del", fmt.Sprint("peltonv", i+1))
 	}
-	_ = run("ip", "link", "del", bridge)
+	_ = loopdisk.Run("ip", "link", "del", bridge)
 }
 
 // split separates server i from the other two, or joins it again; its clients still reach it.
@@ -278,7 +272,7 @@ func (c *cluster) split(i int, apart bool) {
 		if j == i {
 			continue
 		}
-		_ = run("ip", "netns", "exec", space(i), "ip", "route", verb, "blackhole", network+fmt.Sprint(j+1)+"/32")
-		_ = run("ip", "netns", "exec", space(j), "ip", "route", verb, "blackhole", network+fmt.Sprint(i+1)+"/32")
+		_ = loopdisk.Run("ip", "netns", "exec", space(i), "ip", "route", verb, "blackhole", network+fmt.Sprint(j+1)+"/32")
+		_ = loopdisk.Run("ip", "netns", "exec", space(j), "ip", "route", verb, "blackhole", network+fmt.Sprint(i+1)+"/32")
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pelton-broker/pelton/internal/task"
+	"github.com/pelton-broker/pelton/internal/tools/loopdisk"
 )
 
 // faultFS shows a directory under another path, by the kernel's FUSE protocol, and lets calls on files in it fail when told to. Nobody in this
@@ -87,12 +88,12 @@ const (
 func newFaultFS(shown, mount string) (*faultFS, error) {
 	fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, fmt.Errorf("%w: /dev/fuse: %w", errMissing, err)
+		return nil, fmt.Errorf("%w: /dev/fuse: %w", loopdisk.ErrMissing, err)
 	}
 	options := fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other", fd)
 	if err := unix.Mount("pelton-faults", mount, "fuse", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
 		_ = unix.Close(fd)
-		return nil, fmt.Errorf("%w: mounting FUSE: %w", errMissing, err)
+		return nil, fmt.Errorf("%w: mounting FUSE: %w", loopdisk.ErrMissing, err)
 	}
 	f := &faultFS{fd: fd, mount: mount, group: task.NewGroup()}
 	f.mu.nodes, f.mu.ids, f.mu.handles, f.mu.last = map[uint64]string{1: shown}, map[string]uint64{shown: 1}, map[uint64]*handle{}, 1

@@ -11,6 +11,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/pelton-broker/pelton/internal/tools/loopdisk"
 )
 
 // faulty is a broker with two log directories on a file system whose calls fail when told to.
@@ -26,7 +28,7 @@ type faulty struct {
 // diskFaults plays every kind of fault, each on a broker of its own.
 func (s *setup) diskFaults(rounds int) error {
 	if os.Geteuid() != 0 {
-		return fmt.Errorf("%w: not root", errMissing)
+		return fmt.Errorf("%w: not root", loopdisk.ErrMissing)
 	}
 	for range rounds {
 		for _, k := range []struct {

@@ -2,8 +2,12 @@
 
 package main
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/pelton-broker/pelton/internal/tools/loopdisk"
+)
 
 func (s *setup) diskFaults(int) error {
-	return fmt.Errorf("%w: FUSE is spoken on Linux only", errMissing)
+	return fmt.Errorf("%w: FUSE is spoken on Linux only", loopdisk.ErrMissing)
 }

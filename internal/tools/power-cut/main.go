@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/pelton-broker/pelton/internal/task"
+	"github.com/pelton-broker/pelton/internal/tools/loopdisk"
 )
 
 // setup is what the rounds share.
@@ -45,7 +46,7 @@ func main() {
 		err = s.diskFaults(*fuse)
 	}
 	switch {
-	case errors.Is(err, errMissing):
+	case errors.Is(err, loopdisk.ErrMissing):
 		fmt.Println("power-cut:", err)
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "power-cut:", err)
@@ -108,7 +109,7 @@ func (s *setup) cuts(v *volume, rounds int) error {
 		if err := s.ctx.Err(); err != nil {
 			return err
 		}
-		b, err := startBroker(s.bin, filepath.Join(v.mount, "data"), s.address, s.logFile)
+		b, err := startBroker(s.bin, filepath.Join(v.Mount, "data"), s.address, s.logFile)
 		if err != nil {
 			return fmt.Errorf("round %d: %w", round, err)
 		}
@@ -118,7 +119,7 @@ func (s *setup) cuts(v *volume, rounds int) error {
 			return fmt.Errorf("round %d: %w", round, err)
 		}
 		total += n
-		if err := errors.Join(v.down(), v.up()); err != nil {
+		if err := errors.Join(v.Down(), v.Up()); err != nil {
 			return err
 		}
 	}
@@ -159,7 +160,7 @@ func (s *setup) cut(b *broker, v *volume, at **promised, round int) (acked int, 
 	// An fsync that is on its way while ext4 is shut down may answer that all is well. So in the rounds where the broker goes on, what is
 	// acknowledged during the call is not held against it; what comes later is.
 	told := p.snapshot()
-	err = errors.Join(err, v.shutDown())
+	err = errors.Join(err, v.ShutDown())
 	if round%2 == 1 {
 		time.Sleep(50 * time.Millisecond)
 		late := p.count()
@@ -181,7 +182,7 @@ func (s *setup) cut(b *broker, v *volume, at **promised, round int) (acked int, 
 
 // fullDisk takes the room away under a producer: appends are refused until there is room again, and nothing is lost.
 func (s *setup) fullDisk(v *volume) error {
-	b, err := startBroker(s.bin, filepath.Join(v.mount, "data"), s.address, s.logFile)
+	b, err := startBroker(s.bin, filepath.Join(v.Mount, "data"), s.address, s.logFile)
 	if err != nil {
 		return err
 	}
@@ -206,7 +207,7 @@ func (s *setup) fullDisk(v *volume) error {
 	if err := await("first record", func() bool { return p.count() > 100 }); err != nil {
 		return err
 	}
-	filler := filepath.Join(v.mount, "filler")
+	filler := filepath.Join(v.Mount, "filler")
 	if err := fill(filler); err != nil {
 		return err
 	}
@@ -225,7 +226,7 @@ func (s *setup) fullDisk(v *volume) error {
 		return err
 	}
 	b.kill()
-	if b, err = startBroker(s.bin, filepath.Join(v.mount, "data"), s.address, s.logFile); err != nil {
+	if b, err = startBroker(s.bin, filepath.Join(v.Mount, "data"), s.address, s.logFile); err != nil {
 		return err
 	}
 	if err := verify(ctx, b.address, p); err != nil {
@@ -253,7 +254,7 @@ func fill(path string) error {
 // failingSync is a device whose blocks run out under the file system: writes go well and fsync fails. Nothing is acknowledged from then on,
 // and what was acknowledged before is there after a restart.
 func (s *setup) failingSync(v *volume) error {
-	b, err := startBroker(s.bin, filepath.Join(v.mount, "data"), s.address, s.logFile)
+	b, err := startBroker(s.bin, filepath.Join(v.Mount, "data"), s.address, s.logFile)
 	if err != nil {
 		return err
 	}
@@ -294,10 +295,10 @@ func (s *setup) failingSync(v *volume) error {
 	if err := os.Remove(filepath.Join(v.below, "filler")); err != nil {
 		return err
 	}
-	if err := errors.Join(v.down(), v.up()); err != nil {
+	if err := errors.Join(v.Down(), v.Up()); err != nil {
 		return err
 	}
-	if b, err = startBroker(s.bin, filepath.Join(v.mount, "data"), s.address, s.logFile); err != nil {
+	if b, err = startBroker(s.bin, filepath.Join(v.Mount, "data"), s.address, s.logFile); err != nil {
 		return err
 	}
 	if err := verify(ctx, b.address, p); err != nil {
