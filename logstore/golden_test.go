@@ -1,39 +1,17 @@
 package logstore
 
 import (
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"reflect"
 	"testing"
 
 	"github.com/pelton-broker/pelton/internal/clock"
+	"github.com/pelton-broker/pelton/internal/tools/expected"
 	"github.com/pelton-broker/pelton/internal/tools/golden"
 	"github.com/pelton-broker/pelton/logstore/batch"
 )
-
-// goldenRecord is a record as a consumer of the Kafka that wrote the directory saw it.
-type goldenRecord struct {
-	Offset        int64
-	Timestamp     int64
-	TimestampType int8
-	Key, Value    *string
-	Headers       [][2]*string
-	Codec         batch.Codec
-	Transactional bool
-	Control       bool
-	ProducerID    int64
-	ProducerEpoch int16
-}
-
-type goldenTopic struct {
-	LogStartOffset, HighWatermark int64
-	Records                       []goldenRecord
-	ReadCommitted                 []int64
-	LastStableOffset              *int64
-}
 
 // goldenVersions are the versions of Kafka whose directories are kept here.
 func goldenVersions() []string {
@@ -50,12 +28,8 @@ func TestGoldenDirectories(t *testing.T) {
 
 func checkGolden(t *testing.T, version, state string) {
 	from := filepath.Join("testdata", "golden", "kafka-"+version)
-	var want struct{ Topics map[string]goldenTopic }
-	b, err := os.ReadFile(filepath.Join(from, "expected.json"))
+	want, err := expected.Read(filepath.Join(from, "expected.json"))
 	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(b, &want); err != nil {
 		t.Fatal(err)
 	}
 	w := goldenWorld(t, filepath.Join(from, state+".tar.gz"))
@@ -102,9 +76,9 @@ func goldenWorld(t *testing.T, archive string) *world {
 	return w
 }
 
-func compareGolden(t *testing.T, w *world, l *Log, name string, topic *goldenTopic) {
+func compareGolden(t *testing.T, w *world, l *Log, name string, topic *expected.Topic) {
 	t.Helper()
-	var got []goldenRecord
+	var got []expected.Record
 	err := batch.Iterate(w.read(l, l.Start(), 1<<20, l.End()), func(r batch.Record) bool {
 		if r.Offset >= l.Start() && r.Offset < topic.HighWatermark {
 			got = append(got, asGolden(r))
@@ -131,30 +105,22 @@ func compareGolden(t *testing.T, w *world, l *Log, name string, topic *goldenTop
 	}
 }
 
-func asGolden(r batch.Record) goldenRecord {
-	g := goldenRecord{
-		Offset: r.Offset, Timestamp: r.Timestamp, TimestampType: r.Batch.TimestampType(), Key: asHex(r.Key), Value: asHex(r.Value), Codec: r.Batch.Codec(),
+func asGolden(r batch.Record) expected.Record {
+	g := expected.Record{
+		Offset: r.Offset, Timestamp: r.Timestamp, TimestampType: r.Batch.TimestampType(), Key: expected.Hex(r.Key), Value: expected.Hex(r.Value), Codec: uint8(r.Batch.Codec()),
 		Transactional: r.Batch.IsTransactional(), Control: r.Batch.IsControl(), ProducerID: r.Batch.ProducerID, ProducerEpoch: r.Batch.ProducerEpoch,
 	}
 	if r.Batch.Magic == 0 {
 		g.TimestampType = -1
 	}
 	for _, h := range r.DecodeHeaders() {
-		g.Headers = append(g.Headers, [2]*string{&h.Key, asHex(h.Value)})
+		g.Headers = append(g.Headers, [2]*string{&h.Key, expected.Hex(h.Value)})
 	}
 	return g
 }
 
-func asHex(b []byte) *string {
-	if b == nil {
-		return nil
-	}
-	s := hex.EncodeToString(b)
-	return &s
-}
-
 // readCommitted does what a consumer does with the list of aborted transactions.
-func readCommitted(l *Log, records []goldenRecord) []int64 {
+func readCommitted(l *Log, records []expected.Record) []int64 {
 	out := []int64{}
 	aborted := l.AbortedIn(l.Start(), l.LastStable(), nil)
 	for _, r := range records {

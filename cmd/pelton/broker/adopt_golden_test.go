@@ -2,7 +2,6 @@ package broker_test
 
 import (
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -16,40 +15,15 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/pelton-broker/pelton/internal/config"
+	"github.com/pelton-broker/pelton/internal/tools/expected"
 	"github.com/pelton-broker/pelton/internal/tools/golden"
 )
-
-// goldenRecord is a record as a consumer of the Kafka that wrote the directory saw it.
-type goldenRecord struct {
-	Offset        int64
-	Timestamp     int64
-	TimestampType int8
-	Key, Value    *string
-	Headers       [][2]*string
-	Codec         uint8
-	Transactional bool
-	Control       bool
-	ProducerID    int64
-	ProducerEpoch int16
-}
-
-type goldenTopic struct {
-	LogStartOffset, HighWatermark int64
-	Records                       []goldenRecord
-	ReadCommitted                 []int64
-	LastStableOffset              *int64
-}
-
-type goldenSet struct {
-	Topics map[string]goldenTopic
-	Groups map[string]map[string][2]any
-}
 
 // goldenBroker is a broker on the directory of a real Kafka, with that Kafka's own server.properties but for addresses.
 type goldenBroker struct {
 	*node
 	dir  string
-	want goldenSet
+	want expected.View
 	old  bool // formats without a log start of their own
 }
 
@@ -60,11 +34,8 @@ func openGolden(t *testing.T, version, state string, settings ...string) *golden
 	}
 	from := filepath.Join("..", "..", "..", "logstore", "testdata", "golden", "kafka-"+version)
 	g := &goldenBroker{dir: t.TempDir(), old: strings.HasPrefix(version, "0.8") || strings.HasPrefix(version, "0.9")}
-	b, err := os.ReadFile(filepath.Join(from, "expected.json"))
-	if err == nil {
-		err = json.Unmarshal(b, &g.want)
-	}
-	if err != nil {
+	var err error
+	if g.want, err = expected.Read(filepath.Join(from, "expected.json")); err != nil {
 		t.Fatal(err)
 	}
 	golden.Unpack(t, filepath.Join(from, state+".tar.gz"), g.dir)
@@ -106,14 +77,14 @@ func (g *goldenBroker) client(t *testing.T, opts ...kgo.Opt) *kgo.Client {
 }
 
 // records consumes [start, end) of partition 0.
-func (g *goldenBroker) records(t *testing.T, topic string, end int64, opts ...kgo.Opt) []goldenRecord {
+func (g *goldenBroker) records(t *testing.T, topic string, end int64, opts ...kgo.Opt) []expected.Record {
 	t.Helper()
 	c := g.client(t, append([]kgo.Opt{kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: {0: kgo.NewOffset().AtStart()}}),
 		kgo.KeepControlRecords(), kgo.FetchMaxWait(10 * time.Millisecond)}, opts...)...)
 	defer c.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), answerWithin)
 	defer cancel()
-	var out []goldenRecord
+	var out []expected.Record
 	for len(out) == 0 || out[len(out)-1].Offset < end-1 {
 		fetches := c.PollFetches(ctx)
 		if err := fetches.Err(); err != nil {
@@ -121,31 +92,11 @@ func (g *goldenBroker) records(t *testing.T, topic string, end int64, opts ...kg
 		}
 		fetches.EachRecord(func(r *kgo.Record) {
 			if r.Offset < end {
-				out = append(out, seen(r))
+				out = append(out, expected.Seen(r))
 			}
 		})
 	}
 	return out
-}
-
-func seen(r *kgo.Record) goldenRecord {
-	g := goldenRecord{Offset: r.Offset, Timestamp: r.Timestamp.UnixMilli(), TimestampType: r.Attrs.TimestampType(), Key: inHex(r.Key), Value: inHex(r.Value),
-		Codec: r.Attrs.CompressionType(), Transactional: r.Attrs.IsTransactional(), Control: r.Attrs.IsControl(), ProducerID: r.ProducerID, ProducerEpoch: r.ProducerEpoch}
-	if r.Timestamp.IsZero() {
-		g.Timestamp = -1
-	}
-	for i := range r.Headers {
-		g.Headers = append(g.Headers, [2]*string{&r.Headers[i].Key, inHex(r.Headers[i].Value)})
-	}
-	return g
-}
-
-func inHex(b []byte) *string {
-	if b == nil {
-		return nil
-	}
-	s := hex.EncodeToString(b)
-	return &s
 }
 
 // check compares what the broker answers with what its Kafka did; more records were written behind since.
@@ -203,7 +154,7 @@ func (g *goldenBroker) check(t *testing.T, more int64) {
 	g.checkGroups(t, admin)
 }
 
-func (g *goldenBroker) compare(t *testing.T, topic string, want, got []goldenRecord) {
+func (g *goldenBroker) compare(t *testing.T, topic string, want, got []expected.Record) {
 	t.Helper()
 	if len(got) != len(want) {
 		t.Errorf("%s: %d records, want %d", topic, len(got), len(want))

@@ -6,6 +6,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/pelton-broker/pelton/internal/tools/expected"
 )
 
 // Before 2.8 topics have no ids: partitions of one number are told apart by their topics' names.
@@ -24,7 +26,7 @@ func TestTopicsWithoutIDs(t *testing.T) {
 		t.Error(err)
 	}
 	for round := range 2 {
-		g := &goldenBroker{node: n, want: goldenSet{Topics: map[string]goldenTopic{one: {}, two: {}}}}
+		g := &goldenBroker{node: n, want: expected.View{Topics: map[string]expected.Topic{one: {}, two: {}}}}
 		g.produce(t, 2)
 		for _, name := range []string{one, two} {
 			if got := g.records(t, name, int64(2*round+2), kgo.FetchMaxBytes(1<<20)); len(got) != 2*round+2 {

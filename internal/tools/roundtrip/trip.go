@@ -14,6 +14,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/pelton-broker/pelton/internal/tools/expected"
 )
 
 // trip is one directory on its way.
@@ -24,8 +26,8 @@ type trip struct {
 	port   int
 	broker *server
 	coord  *server
-	plan   view // topics and groups that are looked at
-	last   view // what was there when somebody looked last
+	plan   expected.View // topics and groups that are looked at
+	last   expected.View // what was there when somebody looked last
 	// wrappers: a Kafka before 0.11 has written, whose way to note wrappers in indexes later tools call a mismatch.
 	wrappers bool
 }
@@ -262,7 +264,7 @@ func (t *trip) commit(ctx context.Context, addr, version string) error {
 	if err := kadm.NewClient(c).CommitAllOffsets(ctx, groupOfOurs, offsets); err != nil {
 		return fmt.Errorf("committing: %w", err)
 	}
-	plan := view{Topics: t.plan.Topics, Groups: map[string]map[string][2]any{groupOfOurs: nil}}
+	plan := expected.View{Topics: t.plan.Topics, Groups: map[string]map[string][2]any{groupOfOurs: nil}}
 	for g := range t.plan.Groups {
 		plan.Groups[g] = nil
 	}

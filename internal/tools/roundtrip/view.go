@@ -4,11 +4,9 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -21,43 +19,13 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"github.com/twmb/franz-go/pkg/kversion"
+
+	"github.com/pelton-broker/pelton/internal/tools/expected"
 )
 
-// record is all that a consumer can see of a record.
-type record struct {
-	Offset        int64
-	Timestamp     int64
-	TimestampType int8
-	Key, Value    *string // in hex
-	Headers       [][2]*string
-	Codec         uint8
-	Transactional bool
-	Control       bool
-	ProducerID    int64
-	ProducerEpoch int16
-}
-
-// topicView is a topic of one partition, as a broker shows it.
-type topicView struct {
-	LogStartOffset, HighWatermark int64
-	Records                       []record
-	ReadCommitted                 []int64 // offsets that a read_committed consumer is given
-	LastStableOffset              *int64
-}
-
-// view is what a broker shows: topics, and what groups committed as [offset, metadata] by partition.
-type view struct {
-	Topics map[string]topicView
-	Groups map[string]map[string][2]any
-}
-
 // expected reads what the Kafka that wrote the directory answered.
-func (t *trip) expected() (v view, err error) {
-	b, err := os.ReadFile(filepath.Join(t.from, "kafka-"+t.version, "expected.json"))
-	if err != nil {
-		return v, err
-	}
-	return v, json.Unmarshal(b, &v)
+func (t *trip) expected() (expected.View, error) {
+	return expected.Read(filepath.Join(t.from, "kafka-"+t.version, "expected.json"))
 }
 
 // client talks to a broker as one of its version; "" is the newest.
@@ -84,7 +52,7 @@ func pinned(version string) *kversion.Versions {
 const patience = 120 * time.Second
 
 // look reads everything. plan says which topics and groups there are.
-func look(addr, version string, plan view) (v view, err error) {
+func look(addr, version string, plan expected.View) (v expected.View, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	c, err := client(addr, version)
@@ -92,7 +60,7 @@ func look(addr, version string, plan view) (v view, err error) {
 		return v, err
 	}
 	defer c.Close()
-	v = view{Topics: map[string]topicView{}, Groups: map[string]map[string][2]any{}}
+	v = expected.View{Topics: map[string]expected.Topic{}, Groups: map[string]map[string][2]any{}}
 	for name := range plan.Topics {
 		if v.Topics[name], err = lookAt(ctx, c, addr, version, name); err != nil {
 			return v, fmt.Errorf("%s: %w", name, err)
@@ -106,7 +74,7 @@ func look(addr, version string, plan view) (v view, err error) {
 	return v, nil
 }
 
-func topicsOf(v view) []string {
+func topicsOf(v expected.View) []string {
 	var out []string
 	for name := range v.Topics {
 		out = append(out, name)
@@ -115,7 +83,7 @@ func topicsOf(v view) []string {
 	return out
 }
 
-func lookAt(ctx context.Context, c *kgo.Client, addr, version, name string) (v topicView, err error) {
+func lookAt(ctx context.Context, c *kgo.Client, addr, version, name string) (v expected.Topic, err error) {
 	if v.LogStartOffset, err = offsetAt(ctx, c, name, -2, 0); err != nil {
 		return v, err
 	}
@@ -173,7 +141,7 @@ func offsetAt(ctx context.Context, c *kgo.Client, topic string, time int64, isol
 }
 
 // consume reads from start until the record before end, or, with a log whose last offsets have no record, what comes before them.
-func consume(ctx context.Context, addr, version, topic string, start, end int64, opts ...kgo.Opt) ([]record, error) {
+func consume(ctx context.Context, addr, version, topic string, start, end int64, opts ...kgo.Opt) ([]expected.Record, error) {
 	if start >= end {
 		return nil, nil
 	}
@@ -183,35 +151,15 @@ func consume(ctx context.Context, addr, version, topic string, start, end int64,
 		return nil, err
 	}
 	defer c.Close()
-	var out []record
+	var out []expected.Record
 	for len(out) == 0 || out[len(out)-1].Offset < end-1 {
 		fetches := c.PollFetches(ctx)
 		if err := fetches.Err(); err != nil {
 			return out, fmt.Errorf("reading %d to %d, %d records: %w", start, end, len(out), err)
 		}
-		fetches.EachRecord(func(r *kgo.Record) { out = append(out, seen(r)) })
+		fetches.EachRecord(func(r *kgo.Record) { out = append(out, expected.Seen(r)) })
 	}
-	return slices.DeleteFunc(out, func(r record) bool { return r.Offset >= end }), nil
-}
-
-func seen(r *kgo.Record) record {
-	g := record{Offset: r.Offset, Timestamp: r.Timestamp.UnixMilli(), TimestampType: r.Attrs.TimestampType(), Key: inHex(r.Key), Value: inHex(r.Value),
-		Codec: r.Attrs.CompressionType(), Transactional: r.Attrs.IsTransactional(), Control: r.Attrs.IsControl(), ProducerID: r.ProducerID, ProducerEpoch: r.ProducerEpoch}
-	if r.Timestamp.IsZero() {
-		g.Timestamp = -1
-	}
-	for i := range r.Headers {
-		g.Headers = append(g.Headers, [2]*string{&r.Headers[i].Key, inHex(r.Headers[i].Value)})
-	}
-	return g
-}
-
-func inHex(b []byte) *string {
-	if b == nil {
-		return nil
-	}
-	s := hex.EncodeToString(b)
-	return &s
+	return slices.DeleteFunc(out, func(r expected.Record) bool { return r.Offset >= end }), nil
 }
 
 // commits are what a group committed in topics.
@@ -264,7 +212,7 @@ func namedCommits(ctx context.Context, c *kgo.Client, group string, topics []str
 
 // difference is the first one between two views, "" when there is none. What a version cannot tell (ids and epochs of producers, say) is the
 // same on both sides, since both are asked in the version of the older.
-func difference(want, got view, starts bool) string {
+func difference(want, got expected.View, starts bool) string {
 	for _, name := range topicsOf(want) {
 		w, g := want.Topics[name], got.Topics[name]
 		if starts && w.LogStartOffset != g.LogStartOffset || w.HighWatermark != g.HighWatermark {
