@@ -102,19 +102,29 @@ func FuzzSnapshot(f *testing.F) {
 	})
 }
 
-// FuzzTxn holds that what parses is written as it was read.
+// FuzzTxn holds that what parses is written as it was read, from the second time on: the first time counts that were never
+// canonical go, and the second each half of a character beyond the basic plane, which ZooKeeper writes as two and reads as malformed.
 func FuzzTxn(f *testing.F) {
 	x := create(1, "/a")
 	f.Add(x.AppendTo(nil))
+	x.ACL = []jute.ACL{{Perms: 31, ID: jute.ID{Scheme: "digest", ID: "a\U0010CF3A"}}}
+	f.Add(x.AppendTo(nil))
+	again := func(t *testing.T, b []byte) []byte {
+		t.Helper()
+		x, _, err := tree.ParseTxn(b)
+		if err != nil {
+			t.Fatalf("%x was written and does not parse: %v", b, err)
+		}
+		return x.AppendTo(nil)
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		x, _, err := tree.ParseTxn(b)
 		if err != nil {
 			return
 		}
-		once := x.AppendTo(nil)
-		y, _, err := tree.ParseTxn(once)
-		if err != nil || !bytes.Equal(y.AppendTo(nil), once) {
-			t.Fatalf("%x read and written is %x: %v", b, once, err)
+		read := again(t, x.AppendTo(nil))
+		if written := again(t, read); !bytes.Equal(read, written) {
+			t.Fatalf("%x, of %x, read and written is %x", read, b, written)
 		}
 	})
 }
