@@ -81,6 +81,7 @@ func zooEnsemble(keys map[string]string, file string, o *server.Options) (*ensem
 			return nil, err
 		}
 	}
+	c.Mutual = o.SSLQuorum && c.Key == nil
 	return c, c.Check()
 }
 

@@ -39,6 +39,10 @@ func (c *Core) applyEntries(entries []*pb.Entry) {
 
 // apply carries out one transaction and answers whoever waits for it here.
 func (c *Core) apply(data []byte) {
+	if secret := secretIn(data); secret != nil {
+		c.takeSecret(secret)
+		return
+	}
 	if len(data) < orderedHead {
 		invariant.Broken("zk/ensemble: a committed entry is no transaction", len(data))
 	}

@@ -13,10 +13,12 @@ import (
 type Config struct {
 	MyID    uint64
 	Servers []Server
-	// Key is what the members prove to each other.
+	// Key is what the members prove to each other; nil when Mutual.
 	Key []byte
 	// TLS covers the links; nil leaves them in the clear, proven by the key alone.
 	TLS *PeerTLS
+	// Mutual says that there is no key: certificates alone prove who a member is, for the host in its server line.
+	Mutual bool
 
 	TickTimeMs           int
 	InitLimit, SyncLimit int // in ticks
@@ -49,8 +51,8 @@ func (c *Config) Check() error {
 	if c.TickTimeMs <= 0 || c.InitLimit <= 0 || c.SyncLimit <= 0 {
 		return fmt.Errorf("%w: an ensemble needs tickTime, initLimit and syncLimit, each above 0", ErrConfig)
 	}
-	if len(c.Key) < minKey {
-		return fmt.Errorf("%w: pelton.ensemble.keyFile must name a file of at least %d bytes, the same on every server; head -c 32 /dev/urandom | base64 makes one", ErrKey, minKey)
+	if !c.Mutual && len(c.Key) < minKey {
+		return fmt.Errorf("%w: pelton.ensemble.keyFile must name a file of at least %d bytes, the same on every server; head -c 32 /dev/urandom | base64 makes one. With sslQuorum=true certificates do instead", ErrKey, minKey)
 	}
 	return nil
 }
@@ -98,5 +100,5 @@ const (
 
 func (c *Config) raftTickMs() int64 { return int64(max(c.TickTimeMs/ticksPerTick, leastTickMs)) }
 
-// SessionSecret is what session passwords are made with: every member must make the same.
+// SessionSecret is what session passwords are made with: every member must make the same. A Mutual ensemble has none here, its members agree on one.
 func (c *Config) SessionSecret() []byte { return proof(c.Key, "session passwords") }

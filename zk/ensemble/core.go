@@ -28,6 +28,8 @@ type Sink interface {
 	Moved(session int64)
 	// Replaced says that Tree and Sessions are other ones now: a snapshot came from the leader.
 	Replaced()
+	// Secret says what session passwords are made with, where the members agree on it: Options.Secret.
+	Secret(secret []byte)
 }
 
 // Options describe one member. Times are in milliseconds.
@@ -45,6 +47,8 @@ type Options struct {
 	Tree     *tree.Tree
 	Sessions map[int64]int32
 	State    State
+	// Secret is what this member proposes for session passwords; nil where the host has the ensemble's key to make them with.
+	Secret []byte
 
 	Servers         []Server // of the configuration file
 	ReconfigEnabled bool
@@ -68,6 +72,7 @@ type Base struct {
 	Index, Term uint64
 	Zxid        int64
 	Conf        *pb.ConfState
+	Secret      []byte // what was agreed on by then; nil before, and in an ensemble with a shared key
 }
 
 // Packet is a message to another member.
@@ -132,6 +137,7 @@ type Core struct {
 	snapZxid    int64 // of the tree when raft was last given a snapshot
 	// Proposals are the sizes of what this member has ordered as a leader.
 	Proposals Sizes
+	secret    []byte // agreed on; never changes again
 	reconfig  uint64 // leader: index up to which a change of members is under way, 0 when none
 }
 
@@ -154,6 +160,7 @@ func NewCore(o Options) (*Core, error) {
 	c.store = newStore(c, o.State)
 	c.applied = o.State.Base.Index
 	c.unstable = c.lastIndex()
+	c.secret = o.State.Base.Secret
 	c.seedConfig()
 	c.readBook()
 	var err error
@@ -276,6 +283,7 @@ func (c *Core) takeLead() {
 	if int64(c.epoch()) < c.Tree.Zxid>>32 {
 		invariant.Broken("zk/ensemble: epoch behind the tree", c.epoch(), c.Tree.Zxid)
 	}
+	c.agreeOnSecret()
 	c.setServing(true)
 }
 

@@ -230,9 +230,12 @@ func (l *Links) connect(ctx context.Context, o *outLink) error {
 	deadline := time.AfterFunc(handshakeTime, func() { _ = raw.Close() })
 	host, _, _ := net.SplitHostPort(o.addr)
 	c, err := l.tls.dial(ctx, raw, host)
-	var link []byte
+	var link, key []byte
 	if err == nil {
-		link, err = dialHandshake(c, l.key, l.me, o.to, l.random)
+		key, err = l.tls.key(c, l.key)
+	}
+	if err == nil {
+		link, err = dialHandshake(c, key, l.me, o.to, l.random)
 	}
 	if !deadline.Stop() && err == nil {
 		err = context.DeadlineExceeded
@@ -399,8 +402,12 @@ func (l *Links) welcome(raw net.Conn) (from uint64, link []byte, c net.Conn, err
 		err = l.tls.named(c, host)
 		return err == nil
 	}
+	key, err := l.tls.key(c, l.key)
+	if err != nil {
+		return 0, nil, nil, err
+	}
 	var refused error
-	from, link, refused = acceptHandshake(c, l.key, l.me, l.random, known)
+	from, link, refused = acceptHandshake(c, key, l.me, l.random, known)
 	if err != nil {
 		return 0, nil, nil, err
 	}

@@ -23,12 +23,14 @@ type Member struct {
 	snapDir string
 	wal     *WAL
 	state   State
-	txns    *txnlog.Log
-	links   *Links
-	sink    Sink
-	spool   *spool
-	written int64 // the version of the configuration that is in the file; 0 before any
-	queue   []*Persist
+	// proposed is a secret for session passwords, where no key is shared.
+	proposed []byte
+	txns     *txnlog.Log
+	links    *Links
+	sink     Sink
+	spool    *spool
+	written  int64 // the version of the configuration that is in the file; 0 before any
+	queue    []*Persist
 	// trimAt is the zxid that the transaction log must have on disk before the raft log's older files may go; 0 when none wait.
 	trimAt int64
 	err    error
@@ -42,9 +44,18 @@ func Open(cfg Config, fs disk.FS, snapDir, dataLogDir string, rec *txnlog.Recove
 	if cfg.KeepEntries == 0 {
 		cfg.KeepEntries = keepEntries
 	}
+	if cfg.Mutual && (cfg.TLS == nil || !cfg.TLS.Mutual) {
+		return nil, fmt.Errorf("%w: without a key the links must be covered by TLS with a certificate at both ends", ErrConfig)
+	}
 	m := &Member{cfg: cfg, fs: fs, log: log, snapDir: snapDir, spool: newSpool(fs, snapDir, log)}
 	var fresh bool
 	var err error
+	if cfg.Mutual {
+		m.proposed = make([]byte, secretSize)
+		if _, err := io.ReadFull(random, m.proposed); err != nil {
+			return nil, fmt.Errorf("zk/ensemble: secret for session passwords: %w", err)
+		}
+	}
 	if m.wal, m.state, fresh, err = readWAL(fs, dataLogDir+"/"+walDir); err != nil {
 		return nil, err
 	}
@@ -96,6 +107,7 @@ func (m *Member) Start(o Options, d disk.Disk, txns *txnlog.Log, wake func()) er
 	o.SessionTickMs, o.SyncLimitMs = int64(m.cfg.TickTimeMs), int64(m.cfg.TickTimeMs*m.cfg.SyncLimit)
 	o.Servers, o.ReconfigEnabled, o.StandaloneOff, o.KeepEntries = m.cfg.Servers, m.cfg.ReconfigEnabled, m.cfg.StandaloneOff, m.cfg.KeepEntries
 	o.Log = m.log
+	o.Secret = m.proposed
 	m.wal.attach(d, func(p *Persist) { m.Core.Persisted(p) })
 	// The log goes on in a file of its own: what is behind a torn tail must not be written over.
 	kind := byte(recMark)
@@ -281,6 +293,12 @@ func (m *Member) Serving(on bool) { m.sink.Serving(on) }
 
 // Moved implements Sink.
 func (m *Member) Moved(session int64) { m.sink.Moved(session) }
+
+// Secret implements Sink.
+func (m *Member) Secret(secret []byte) { m.sink.Secret(secret) }
+
+// Agreed is the secret that the ensemble has agreed on; nil before.
+func (m *Member) Agreed() []byte { return m.Core.Secret() }
 
 // Replaced implements Sink.
 func (m *Member) Replaced() { m.sink.Replaced() }

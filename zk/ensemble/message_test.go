@@ -23,6 +23,7 @@ func (quietSink) Lost()                                  {}
 func (quietSink) Serving(bool)                           {}
 func (quietSink) Moved(int64)                            {}
 func (quietSink) Replaced()                              {}
+func (quietSink) Secret([]byte)                          {}
 
 func oneCore(t testing.TB) *Core {
 	t.Helper()

@@ -8,12 +8,32 @@ import (
 	"net"
 )
 
-// PeerTLS covers the links with TLS, each end with a certificate, beside the proof of the key that holds either way.
+// PeerTLS covers the links with TLS, each end with a certificate, beside the proof of the key, or in its place.
 type PeerTLS struct {
 	// Config is asked for every link; it is used at both ends.
 	Config func() *tls.Config
 	// Names says that a member's certificate must be for the host in its server line. No name is ever looked up.
 	Names bool
+	// Mutual says that no key is shared: both ends must have a certificate, and Names must be set, so that nobody speaks for another host.
+	Mutual bool
+}
+
+// key is what the two ends of a connection prove to each other: the ensemble's, or one that TLS gives to them and to nobody else, so that the
+// proof of the numbers is bound to the certificates.
+func (p *PeerTLS) key(c net.Conn, shared []byte) ([]byte, error) {
+	if p == nil || !p.Mutual {
+		return shared, nil
+	}
+	covered, is := c.(*tls.Conn)
+	if !is {
+		return nil, fmt.Errorf("%w: TLS: none", ErrStranger)
+	}
+	st := covered.ConnectionState()
+	key, err := st.ExportKeyingMaterial("EXPORTER-pelton-ensemble", nil, 32)
+	if err != nil {
+		return nil, fmt.Errorf("%w: TLS: %w", ErrStranger, err)
+	}
+	return key, nil
 }
 
 // dial covers a connection that goes to host.
@@ -62,6 +82,9 @@ func (p *PeerTLS) named(c net.Conn, host string) error {
 	}
 	certs := covered.ConnectionState().PeerCertificates
 	if len(certs) == 0 {
+		if p.Mutual {
+			return fmt.Errorf("%w: TLS: no certificate", ErrStranger)
+		}
 		return nil // ssl.quorum.clientAuth does not ask for one
 	}
 	if err := certs[0].VerifyHostname(host); err != nil {

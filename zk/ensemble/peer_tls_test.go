@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"errors"
 	"math/big"
 	"net"
 	"strings"
@@ -163,5 +164,68 @@ func TestCoveredDialerTrustsNoStranger(t *testing.T) {
 				t.Fatalf("%v, want %q", err, c.wants)
 			}
 		})
+	}
+}
+
+// mutual is a's cover for a member that shares no key with the others.
+func (a *authority) mutual(t *testing.T, by *authority, host string) *PeerTLS {
+	p := a.cover(t, by, host)
+	p.Mutual = true
+	return p
+}
+
+// TestCertificatesAloneMakeMembers: without a key, what a member may say is what its certificate is for.
+func TestCertificatesAloneMakeMembers(t *testing.T) {
+	ca, other := newAuthority(t), newAuthority(t)
+	e, friend := newCoveredEnd(t, 1, "", ca.mutual(t, ca, "127.0.0.1")), newCoveredEnd(t, 3, "", ca.mutual(t, ca, "127.0.0.1"))
+	e.SetPeers(map[uint64]string{2: "elsewhere.example:1", 3: friend.addr})
+	friend.SetPeers(map[uint64]string{1: e.addr})
+	type try struct {
+		cover *PeerTLS
+		from  uint64
+	}
+	no := &PeerTLS{Mutual: true, Names: true, Config: func() *tls.Config { return &tls.Config{RootCAs: ca.pool} }}
+	for name, s := range map[string]try{"in the clear": {nil, 3}, "no certificate": {no, 3}, "another authority": {ca.mutual(t, other, "127.0.0.1"), 3},
+		"another host's certificate": {ca.mutual(t, ca, "127.0.0.1"), 2}, "no member's host": {ca.mutual(t, ca, "other.example"), 3}, "an unknown number": {ca.mutual(t, ca, "127.0.0.1"), 9},
+		"a guessed key": {ca.cover(t, ca, "127.0.0.1"), 3}} {
+		t.Run(name, func(t *testing.T) {
+			raw, err := net.Dial("tcp", e.addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer raw.Close()
+			_ = raw.SetDeadline(time.Now().Add(10 * time.Second))
+			c, err := s.cover.dial(t.Context(), raw, "127.0.0.1")
+			var key, link []byte
+			if err == nil {
+				key, err = s.cover.key(c, nil)
+			}
+			if err == nil {
+				if link, err = dialHandshake(c, key, s.from, 1, rand.Reader); err == nil {
+					_, _ = c.Write(appendFrame(nil, link, 0, []byte("injected")))
+				}
+			}
+			if err == nil {
+				t.Error("the stranger is let in")
+			}
+		})
+	}
+	friend.up(t, 1)
+	friend.Send(Packet{To: 1, Body: []byte("of a member")})
+	if in := e.next(t); in.From != 3 || string(in.Body) != "of a member" {
+		t.Fatalf("%d %q came first", in.From, in.Body)
+	}
+}
+
+// TestNoCertificateIsNoMember: a port that asked for no certificate, which the settings exclude, would still let nobody in.
+func TestNoCertificateIsNoMember(t *testing.T) {
+	near, far := net.Pipe()
+	defer near.Close()
+	defer far.Close()
+	if err := (&PeerTLS{Names: true, Mutual: true}).named(tls.Server(near, &tls.Config{}), "127.0.0.1"); !errors.Is(err, ErrStranger) {
+		t.Fatalf("without a certificate: %v", err)
+	}
+	if _, err := (&PeerTLS{Mutual: true}).key(near, []byte(coverKey)); !errors.Is(err, ErrStranger) {
+		t.Fatalf("without TLS: %v", err)
 	}
 }

@@ -28,6 +28,9 @@ func (n *simNode) Applied(x *tree.Txn, res *tree.Result, seq int64) {
 	for _, ev := range n.core.Tree.TakeEvents() {
 		ev.Who.(*simClient).event(&ev)
 	}
+	if n.core.Secret() == nil {
+		w.t.Fatalf("member %d applies %x, and there is no secret yet", n.id, x.Zxid)
+	}
 	if x.Op == jute.OpCloseSession {
 		if left := n.core.Tree.Ephemerals(x.Session); len(left) > 0 {
 			w.t.Fatalf("member %d: ephemerals %v outlive their session", n.id, left)
@@ -154,6 +157,16 @@ func (n *simNode) Moved(session int64) {
 		}
 	}
 	n.w.moves++
+}
+
+// Secret implements Sink: whoever hears of a secret hears of the same one, in every life, however many were proposed.
+func (n *simNode) Secret(secret []byte) {
+	if n.w.secret == nil {
+		n.w.secret = secret
+	}
+	if !bytes.Equal(secret, n.w.secret) {
+		n.w.t.Fatalf("member %d takes the secret %x, another one took %x", n.id, secret[:2], n.w.secret[:2])
+	}
 }
 
 // Replaced implements Sink.

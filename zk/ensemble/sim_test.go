@@ -109,7 +109,7 @@ func (w *world) settle() {
 	// Sessions go on ending: the members are looked at when they have all come to the same end.
 	even := func() bool {
 		for _, n := range w.nodes {
-			if n.core.Tree.Zxid != w.order[len(w.order)-1] {
+			if n.core.Tree.Zxid != w.order[len(w.order)-1] || !n.core.IsServing() { // a state may still be on its way
 				return false
 			}
 		}

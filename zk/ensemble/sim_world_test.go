@@ -21,6 +21,7 @@ import (
 // world is a whole ensemble in one goroutine: members, the network between them, their disks and clocks, and clients. Everything that
 // happens follows from the seed.
 type world struct {
+	secret  []byte // that they agreed on
 	t       *testing.T
 	rng     *rand.Rand
 	nowMs   int64 // true time
@@ -167,7 +168,7 @@ func (n *simNode) start() {
 		n.w.t.Fatalf("member %d: transactions to %x, raft log from %x", n.id, t.Zxid, n.base.Zxid)
 	}
 	core, err := NewCore(Options{ID: raftID(uint64(n.id)), Nonce: n.w.rng.Int63() >> 2, NowMs: int64(n.clockMs), WallMs: n.wall(), TickMs: 50, ElectionTicks: 10, HeartbeatTicks: 2,
-		SessionTickMs: 500, SyncLimitMs: 3000, Tree: t, Sessions: sessions, Servers: n.w.servers(len(n.w.nodes)), KeepEntries: 20, PieceBytes: 300, ReconfigEnabled: true,
+		SessionTickMs: 500, SyncLimitMs: 3000, Tree: t, Sessions: sessions, Servers: n.w.servers(len(n.w.nodes)), Secret: bytes.Repeat([]byte{byte(n.id), byte(n.lives)}, secretSize/2), KeepEntries: 20, PieceBytes: 300, ReconfigEnabled: true,
 		State: State{Base: n.base, Hard: proto.Clone(n.hard).(*pb.HardState), Entries: append([]*pb.Entry(nil), n.entries...)}, Log: slog.New(slog.DiscardHandler), Sink: n})
 	if err != nil {
 		n.w.t.Fatal(err)

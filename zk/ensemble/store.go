@@ -8,7 +8,7 @@ import (
 	"github.com/pelton-broker/pelton/internal/invariant"
 )
 
-// store is the part of raft's log that is on disk, as raft reads it. Snapshots hold no data: the tree itself is streamed.
+// store is the part of raft's log that is on disk, as raft reads it. Snapshots hold the ensemble's secret alone: the tree itself is streamed.
 type store struct {
 	*raft.MemoryStorage
 	c     *Core
@@ -29,7 +29,7 @@ func newStore(c *Core, s State) *store {
 }
 
 func baseSnapshot(b Base) *pb.Snapshot {
-	return &pb.Snapshot{Metadata: &pb.SnapshotMetadata{ConfState: b.Conf, Index: proto.Uint64(b.Index), Term: proto.Uint64(b.Term)}}
+	return &pb.Snapshot{Data: b.Secret, Metadata: &pb.SnapshotMetadata{ConfState: b.Conf, Index: proto.Uint64(b.Index), Term: proto.Uint64(b.Term)}}
 }
 
 // must is for errors of the memory storage, which only a wrong use of it can cause.
@@ -52,7 +52,7 @@ func (s *store) Snapshot() (*pb.Snapshot, error) {
 // Base is the state as it is applied now.
 func (c *Core) Base() (Base, error) {
 	term, err := c.store.Term(c.applied)
-	return Base{Index: c.applied, Term: term, Zxid: c.Tree.Zxid, Conf: c.conf}, err
+	return Base{Index: c.applied, Term: term, Zxid: c.Tree.Zxid, Conf: c.conf, Secret: c.secret}, err
 }
 
 // Tail lists the entries that are on disk and not applied yet, and the hard state as it is on disk.

@@ -136,6 +136,7 @@ func (c *Core) onPiece(from uint64, r *jute.Reader) {
 			return
 		}
 		meta := f.msg.GetSnapshot().GetMetadata()
+		f.base.Secret = f.msg.GetSnapshot().GetData()
 		f.base.Index, f.base.Term, f.base.Conf = meta.GetIndex(), meta.GetTerm(), meta.GetConfState()
 		c.inflow = f
 	}
@@ -212,6 +213,7 @@ func (c *Core) settle(f *inflow) {
 func (c *Core) install(f *inflow) {
 	c.Tree, c.conf, c.applied = f.tree, f.base.Conf, f.base.Index
 	c.unstable = f.base.Index
+	c.takeSecret(f.base.Secret)
 	c.Sessions = session.NewTracker(c.o.SessionTickMs, c.nowMs)
 	for id, timeout := range f.open {
 		c.Sessions.Add(id, timeout, c.nowMs)

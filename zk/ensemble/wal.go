@@ -59,6 +59,7 @@ const (
 	recHard    = 2
 	recEntry   = 3
 	recMark    = 4 // a base that counts only in the oldest file
+	recSecret  = 5 // of the base before it
 	maxBatch   = 1 << 30
 	recordHead = 5
 )
@@ -175,6 +176,9 @@ func (w *WAL) Full() bool { return w.pos > rollAt && !w.busy && len(w.waiting) =
 func (w *WAL) Roll(kind byte, b Base, hard *pb.HardState, entries []*pb.Entry) error {
 	buf := make([]byte, batchHead)
 	buf = appendBase(buf, kind, b)
+	if b.Secret != nil {
+		buf = append(jute.AppendInt(append(buf, recSecret), int32(len(b.Secret))), b.Secret...)
+	}
 	if hard != nil {
 		buf = appendProto(buf, recHard, hard)
 	}

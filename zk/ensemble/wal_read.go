@@ -135,6 +135,12 @@ func (s *State) record(kind byte, body []byte) error {
 	case recHard:
 		s.Hard = &pb.HardState{}
 		return proto.Unmarshal(body, s.Hard)
+	case recSecret:
+		if len(body) != secretSize {
+			return fmt.Errorf("a secret of %d bytes", len(body))
+		}
+		s.Base.Secret = append([]byte(nil), body...)
+		return nil
 	case recEntry:
 		e := &pb.Entry{}
 		if err := proto.Unmarshal(body, e); err != nil {

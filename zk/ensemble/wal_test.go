@@ -1,6 +1,7 @@
 package ensemble
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -119,6 +120,34 @@ func TestRaftLogBeginsAnewBehindASnapshot(t *testing.T) {
 	defer r.close()
 	if r.s.Base.Index != b.Index || r.s.Base.Zxid != b.Zxid || len(r.s.Base.Conf.GetVoters()) != 2 || len(r.s.Entries) != 1 {
 		t.Fatalf("%+v %v", r.s.Base, list(r.s))
+	}
+}
+
+// TestRaftLogKeepsTheSecret: it is there in every later file, behind a log that begins anew and in one that goes on.
+func TestRaftLogKeepsTheSecret(t *testing.T) {
+	secret := bytes.Repeat([]byte{7}, secretSize)
+	for name, kind := range map[string]byte{"anew": recBase, "on": recMark} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			r := newWALRig(t, dir)
+			b := firstBase([]Server{{ID: 1}, {ID: 2}}, 0x500000007)
+			b.Secret = secret
+			must(r.w.Roll(kind, b, nil, nil))
+			must(r.w.Trim())
+			r.write(&Persist{Entries: []*pb.Entry{entry(b.Index+1, 9, "c")}})
+			r.close()
+			for range 2 { // the second time from the file that the first one began
+				r = newWALRig(t, dir)
+				if !bytes.Equal(r.s.Base.Secret, secret) || len(r.s.Entries) != 1 {
+					t.Fatalf("%x %v", r.s.Base.Secret, list(r.s))
+				}
+				must(r.w.Trim())
+				r.close()
+			}
+		})
+	}
+	if err := (&State{}).record(recSecret, []byte("short")); err == nil {
+		t.Error("a secret of five bytes is taken")
 	}
 }
 

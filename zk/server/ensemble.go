@@ -44,6 +44,9 @@ func (l *loop) joinEnsemble(m *ensemble.Member, rec *txnlog.Recovered, log *txnl
 		return err
 	}
 	l.tree, l.sessions = m.Tree, m.Sessions
+	if secret := m.Agreed(); secret != nil {
+		l.secret = secret
+	}
 	return nil
 }
 
@@ -196,6 +199,9 @@ func (e *together) Moved(id int64) {
 		}
 	}
 }
+
+// Secret implements ensemble.Sink.
+func (e *together) Secret(secret []byte) { e.l.secret = secret }
 
 // Replaced implements ensemble.Sink: watches and sessions were of the old tree.
 func (e *together) Replaced() {

@@ -27,6 +27,16 @@ type rawSession struct {
 
 func openRaw(t *testing.T, s *Server, again *rawSession) *rawSession {
 	t.Helper()
+	r := connectRaw(t, s, again)
+	if r.id == 0 {
+		t.Fatal("the session is refused")
+	}
+	return r
+}
+
+// connectRaw asks for a session, anew or again; its id is 0 when it is refused.
+func connectRaw(t *testing.T, s *Server, again *rawSession) *rawSession {
+	t.Helper()
 	c, err := net.Dial("tcp", s.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -43,9 +53,6 @@ func openRaw(t *testing.T, s *Server, again *rawSession) *rawSession {
 	in.Int()
 	in.Int()
 	r.id, r.pass = in.Long(), append([]byte(nil), in.Buffer()...)
-	if r.id == 0 {
-		t.Fatal("the session is refused")
-	}
 	return r
 }
 

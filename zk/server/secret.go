@@ -18,8 +18,13 @@ const secretSize = 32
 
 // loadSecret reads the key, or makes it at the first start. It outlives restarts, as sessions do.
 func loadSecret(o Options) ([]byte, error) {
-	if o.Ensemble != nil {
+	if o.Ensemble != nil && !o.Ensemble.Mutual {
 		return o.Ensemble.SessionSecret(), nil
+	}
+	if o.Ensemble != nil {
+		b := make([]byte, secretSize) // until the members have agreed on one, before which there are no sessions
+		_, err := io.ReadFull(o.Random, b)
+		return b, err
 	}
 	path := o.DataDir + "/" + txnlog.Sub + "/session.key"
 	b, err := o.FS.ReadFile(path)

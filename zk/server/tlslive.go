@@ -65,14 +65,19 @@ func (l *liveTLS) current() *tls.Config {
 	return l.mu.config
 }
 
-// peerTLS is how the members of an ensemble talk: as their settings say when sslQuorum is on, else in the clear, proven by the key alone.
+// peerTLS is how the members of an ensemble talk: as their settings say when sslQuorum is on, else in the clear, proven by the key alone. Without a
+// key it is the certificates that must say which member is which.
 func (o *Options) peerTLS() (*ensemble.PeerTLS, error) {
 	if !o.SSLQuorum {
 		return nil, nil
+	}
+	mutual := o.Ensemble != nil && o.Ensemble.Mutual
+	if mutual && (o.QuorumTLS.NoHostNames || o.QuorumTLS.ClientAuth != "" && o.QuorumTLS.ClientAuth != "need") {
+		return nil, fmt.Errorf("sslQuorum: %w: with ssl.quorum.hostnameVerification=false, or a ssl.quorum.clientAuth other than need, a certificate does not say which server it is for: pelton.ensemble.keyFile is needed as well", ErrTLS)
 	}
 	live, err := newLiveTLS(o.FS, &o.QuorumTLS, o.Log)
 	if err != nil {
 		return nil, fmt.Errorf("sslQuorum: %w", err)
 	}
-	return &ensemble.PeerTLS{Config: live.current, Names: !o.QuorumTLS.NoHostNames}, nil
+	return &ensemble.PeerTLS{Config: live.current, Names: !o.QuorumTLS.NoHostNames, Mutual: mutual}, nil
 }

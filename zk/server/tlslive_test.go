@@ -1,15 +1,19 @@
 package server
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/pelton-broker/pelton/zk/ensemble"
 )
 
 // TestSecurePortReadsItsStoresAgain changes the certificate under a running server.
@@ -69,6 +73,44 @@ func TestEnsembleTalksByTLS(t *testing.T) {
 	_ = conn.Close()
 }
 
+// TestEnsembleWithoutAKey has certificates alone. A session goes on at every server, and after all of them were away, since what its password is made
+// with was agreed on and is kept.
+func TestEnsembleWithoutAKey(t *testing.T) {
+	p := newPKI(t)
+	r := newRig(t, []uint64{1, 2, 3}, nil)
+	r.tune = func(_ int, o *Options) {
+		o.Ensemble.Key, o.Ensemble.Mutual, o.SSLQuorum = nil, true, true
+		o.QuorumTLS = TLSOptions{KeyStore: filepath.Join(p.dir, "server.pem"), TrustStore: filepath.Join(p.dir, "trust.pem")}
+	}
+	r.start(0, 1, 2)
+	r.leader(0, 1, 2)
+	first := openRaw(t, r.servers[0], nil)
+	for round := range 2 {
+		for i := range 3 {
+			r.role(i)
+			s := openRaw(t, r.servers[i], first)
+			if s.id != first.id || !bytes.Equal(s.pass, first.pass) {
+				t.Fatalf("round %d: server %d answers session %x with %x", round, i, first.id, s.id)
+			}
+			_ = s.c.Close()
+		}
+		guess := *first
+		guess.pass = password(make([]byte, secretSize), first.id)
+		if s := connectRaw(t, r.servers[round], &guess); s.id != 0 {
+			t.Fatalf("round %d: a password of another secret opens session %x", round, s.id)
+		}
+		for i := range 3 {
+			r.stop(i)
+		}
+		if round == 0 {
+			r.loseDisk(2) // it is told everything, the secret included
+			r.start(0, 1)
+			r.leader(0, 1)
+			r.start(2)
+		}
+	}
+}
+
 // TestTLSSettingsThatCannotBe are refused in words.
 func TestTLSSettingsThatCannotBe(t *testing.T) {
 	p := newPKI(t)
@@ -89,6 +131,20 @@ func TestTLSSettingsThatCannotBe(t *testing.T) {
 		opts.setDefaults()
 		if _, err := opts.peerTLS(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	stores := TLSOptions{KeyStore: filepath.Join(p.dir, "server.pem"), TrustStore: filepath.Join(p.dir, "trust.pem")}
+	loose, want := stores, stores
+	loose.NoHostNames, want.ClientAuth = true, "want"
+	for name, q := range map[string]TLSOptions{"any host": loose, "any client": want} {
+		opts := Options{SSLQuorum: true, QuorumTLS: q, Ensemble: &ensemble.Config{Mutual: true}}
+		opts.setDefaults()
+		if _, err := opts.peerTLS(); !errors.Is(err, ErrTLS) || !strings.Contains(err.Error(), "keyFile") {
+			t.Errorf("%s and no key: %v", name, err)
+		}
+		opts.Ensemble.Mutual = false
+		if _, err := opts.peerTLS(); err != nil {
+			t.Errorf("%s with a key: %v", name, err)
 		}
 	}
 	var o Options
