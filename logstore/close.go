@@ -103,6 +103,9 @@ func (m *Manager) Delete(tp TopicPartition) error {
 	if d == nil {
 		return ErrNotFound
 	}
+	if d.Offline() != nil {
+		return ErrOffline // its deletion goes on when the directory is back
+	}
 	if l != nil {
 		l.deleted.Store(true)
 		l.gate.Lock() // a job that runs now may still write under the old names
@@ -231,6 +234,13 @@ func (m *Manager) wholeDir(d *Dir) bool {
 	for tp, x := range m.mu.found {
 		if x == d && m.mu.logs[tp] == nil && !d.clean {
 			return false
+		}
+	}
+	for _, futures := range m.mu.futures { // a move that did not go on: nobody has looked at its files
+		for _, at := range futures {
+			if at.dir == d && !d.clean {
+				return false
+			}
 		}
 	}
 	return true

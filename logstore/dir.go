@@ -63,6 +63,17 @@ func (m *Manager) Missing(tp TopicPartition) error {
 	return nil
 }
 
+// Away tells whether a partition's log lies in a directory that has failed, or may.
+func (m *Manager) Away(tp TopicPartition) bool {
+	m.mu.Lock()
+	d := m.mu.found[tp]
+	m.mu.Unlock()
+	if d != nil {
+		return d.Offline() != nil
+	}
+	return m.Missing(tp) != nil
+}
+
 // isIO tells an error of the kernel from damaged content.
 func isIO(err error) bool {
 	var e *disk.Error

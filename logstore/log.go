@@ -163,6 +163,9 @@ func (l *Log) Offline() error {
 	return l.dir().Offline()
 }
 
+// DirFailed tells whether the log's directory has failed. Any thread.
+func (l *Log) DirFailed() bool { return l.dir().failed.Load() != nil }
+
 // IndexDoubts is how many lookups met an offset index entry that does not point at the batch it names, and walked instead. Any thread.
 func (l *Log) IndexDoubts() int64 { return l.published.doubts.Load() }
 

@@ -22,10 +22,10 @@ const (
 	RemoveRequest
 )
 
-// Deletable tells whether every replica of a topic can be told to drop its log now.
-func Deletable(t *meta.Topic, live func(int32) bool) bool {
+// Deletable tells whether every replica of a topic can be told to drop its log now; online tells of a partition which brokers can serve it.
+func Deletable(t *meta.Topic, online func(partition int32) func(id int32) bool) bool {
 	for _, p := range t.Partitions {
-		if len(Offline(p.Replicas, live)) > 0 {
+		if len(Offline(p.Replicas, online(p.Index))) > 0 {
 			return false
 		}
 	}

@@ -72,15 +72,18 @@ func (c *Controller) Image() *meta.Image { return c.image.Load() }
 
 // do has the loop carry out fn and waits until what it changed was published.
 func (c *Controller) do(ctx context.Context, fn func(ctx context.Context) error) error {
-	cmd := &command{ctx: ctx, run: fn, done: make(chan error, 1)}
+	return c.carry(&command{ctx: ctx, run: fn, done: make(chan error, 1)})
+}
+
+func (c *Controller) carry(cmd *command) error {
 	if !c.inbox.command(cmd) {
 		return ErrClosed
 	}
 	select {
 	case err := <-cmd.done:
 		return err
-	case <-ctx.Done():
-		return ctx.Err()
+	case <-cmd.ctx.Done():
+		return cmd.ctx.Err()
 	}
 }
 

@@ -26,7 +26,8 @@ func (l *loop) deleteTopic(ctx context.Context, name string) error {
 }
 
 // beginDeletion takes a topic out of the current state; its znodes go after the image without it was published, since
-// until then its logs are open. With a replica on a broker that is away it stays, marked, until that broker is back.
+// until then its logs are open. With a replica on a broker that is away, or in a
+// log directory that has failed, it stays, marked, until that is back.
 func (l *loop) beginDeletion(name string) {
 	t := l.cur.Topic(name)
 	if t == nil || !l.active {
@@ -34,7 +35,7 @@ func (l *loop) beginDeletion(name string) {
 	}
 	l.update(func(b *meta.Builder) {
 		// A topic that was never published is shown once, marked: whoever opens logs learns that these are to go.
-		if plan.Deletable(t, l.live) && l.published != nil {
+		if l.deletable(t) && l.published != nil {
 			l.removals[name] = len(t.Partitions)
 			b.RemoveTopic(name)
 			return
@@ -70,7 +71,7 @@ func (l *loop) finishRemovals(ctx context.Context) error {
 		return nil
 	}
 	for _, name := range l.cur.TopicNames { // shown once, or waiting for a broker that is back
-		if t := l.cur.Topic(name); t.Deleting && plan.Deletable(t, l.live) {
+		if t := l.cur.Topic(name); t.Deleting && l.deletable(t) {
 			l.beginDeletion(name)
 		}
 	}

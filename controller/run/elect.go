@@ -111,7 +111,7 @@ func (l *loop) takeOffice(ctx context.Context, epoch, version int32) error {
 		return err
 	}
 	for _, dir := range []string{pathLogDirEvents, pathISRChanges} {
-		names, err := l.zk.Children(ctx, dir)
+		names, err := l.zk.ChildrenW(ctx, dir)
 		if err != nil {
 			return err
 		}

@@ -24,6 +24,8 @@ type command struct {
 	ctx  context.Context
 	run  func(ctx context.Context) error
 	done chan error // buffered
+
+	anyMember bool // not only the active controller may carry it out
 }
 
 func newInbox() *inbox { return &inbox{wake: make(chan struct{}, 1)} }

@@ -260,7 +260,7 @@ func (l *loop) readTopic(ctx context.Context, name string) (*meta.Topic, error) 
 	for i, r := range a.partitions {
 		t.Partitions = append(t.Partitions, &meta.Partition{
 			Index: int32(i), Leader: meta.NoLeader, ZkVersion: -1, Replicas: r.replicas, Adding: r.adding, Removing: r.removing,
-			Offline: plan.Offline(r.replicas, l.live),
+			Offline: plan.Offline(r.replicas, l.online(name, int32(i))),
 		})
 	}
 	if t.ID.IsZero() {

@@ -31,6 +31,9 @@ type loop struct {
 	removals  map[string]int // topics whose image is gone and whose znodes are not → number of partitions
 	change    int64          // sequence number of the last change notification that was looked at
 	answers   []answer
+
+	lost map[string][]int32 // by topic, the partitions that this broker says it cannot serve
+	ask  bool               // they may be others since it was asked
 }
 
 // stale is what must be read again.
@@ -41,6 +44,7 @@ type stale struct {
 	topics    bool // the list
 	deletions bool
 	changes   bool
+	dirs      bool            // reports of failed log directories
 	preferred bool            // tools' requests for elections
 	reassign  bool            // and for other replicas
 	one       map[string]bool // topics whose znode changed
@@ -100,7 +104,10 @@ func (l *loop) begin(ctx context.Context) error {
 		err := l.refresh(ctx)
 		if err == nil {
 			l.publish()
-			if err = l.finishRemovals(ctx); err != nil {
+			if err = l.settleLost(ctx); err == nil {
+				err = l.finishRemovals(ctx)
+			}
+			if err != nil {
 				l.failed(err)
 			}
 			return nil
@@ -127,7 +134,9 @@ func (l *loop) turn(ctx context.Context) (retry time.Duration) {
 			l.carryOut(ctx, cmd)
 		}
 		l.publish()
-		err = l.finishRemovals(ctx)
+		if err = l.settleLost(ctx); err == nil {
+			err = l.finishRemovals(ctx)
+		}
 	}
 	switch {
 	case err == nil && l.stale.all: // a command found something out
@@ -202,6 +211,8 @@ func (l *loop) touched(ev client.Event) {
 		l.stale.deletions = true
 	case ev.Path == pathConfigChanges:
 		l.stale.changes = true
+	case ev.Path == pathLogDirEvents:
+		l.stale.dirs = true
 	case ev.Path == pathPreferred:
 		l.stale.preferred = true
 	case ev.Path == pathReassign:
@@ -244,7 +255,7 @@ func (l *loop) refresh(ctx context.Context) error {
 		due *bool
 		run func(context.Context) error
 	}{
-		{&l.stale.brokers, l.refreshBrokers}, {&l.stale.changes, l.refreshChanges}, {&l.stale.topics, l.refreshTopics},
+		{&l.stale.brokers, l.refreshBrokers}, {&l.stale.dirs, l.refreshDirs}, {&l.stale.changes, l.refreshChanges}, {&l.stale.topics, l.refreshTopics},
 		{&l.stale.deletions, l.refreshDeletions}, {&l.stale.preferred, l.refreshPreferred}, {&l.stale.reassign, l.refreshReassign},
 	}
 	for _, s := range steps {
@@ -270,7 +281,7 @@ func (l *loop) refresh(ctx context.Context) error {
 
 func (l *loop) carryOut(ctx context.Context, cmd *command) {
 	err := cmd.ctx.Err() // nobody waits any more
-	if err == nil && !l.active {
+	if err == nil && !l.active && !cmd.anyMember {
 		err = plan.Refuse(ErrNotController, "broker %d is not the active controller", l.c.id)
 	}
 	if err == nil {
@@ -302,6 +313,7 @@ func (l *loop) publish() {
 	if l.o.Publish != nil {
 		l.o.Publish(&img)
 	}
+	l.ask = true
 	l.c.image.Store(&img)
 	if l.active && l.o.Broadcast != nil {
 		l.o.Broadcast.Broadcast(meta.Diff(before, &img))

@@ -55,6 +55,10 @@ type Options struct {
 	// Publish is called with every new image, in order, from one goroutine, and returns when the partitions of that image
 	// are open. It must not call methods of the Controller.
 	Publish func(*meta.Image)
+	// Lost, when set, tells which partitions of the last published image this broker cannot serve, by topic and in order: their log directory
+	// has failed, or their log cannot be opened. It is called from the same goroutine as Publish while we are the active controller, which
+	// takes their replicas here for offline.
+	Lost func() map[string][]int32
 	// Broadcast, when set, is told what changed while we are the active controller, after Publish.
 	Broadcast Broadcaster
 	// OnSessionLost, when set, is called when the session has expired, before the broker registers anew.

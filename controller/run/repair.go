@@ -12,7 +12,7 @@ import (
 )
 
 // repair makes the named topics what they should be with the brokers that are alive: partitions that have no state yet
-// get one, partitions with a dead leader or a dead member of the ISR get a new one. A broker that is not the active
+// get one, partitions with a dead leader or a dead member of the ISR get a new one; a replica whose log directory has failed counts as dead. A broker that is not the active
 // controller only notes who is offline.
 func (l *loop) repair(ctx context.Context, names []string) error {
 	topics := l.copies(names)
@@ -43,7 +43,7 @@ func (l *loop) copies(names []string) []*meta.Topic {
 		clone.Partitions = make([]*meta.Partition, len(t.Partitions))
 		for i, p := range t.Partitions {
 			fresh := *p
-			fresh.Offline = plan.Offline(p.Replicas, l.live)
+			fresh.Offline = plan.Offline(p.Replicas, l.online(name, p.Index))
 			clone.Partitions[i] = &fresh
 		}
 		out = append(out, &clone)
@@ -52,17 +52,18 @@ func (l *loop) copies(names []string) []*meta.Topic {
 }
 
 func (l *loop) needsWork(t *meta.Topic, p *meta.Partition) bool {
-	if !slices.Equal(p.Offline, plan.Offline(p.Replicas, l.live)) {
+	online := l.online(t.Name, p.Index)
+	if !slices.Equal(p.Offline, plan.Offline(p.Replicas, online)) {
 		return true
 	}
 	if !l.active || t.Deleting {
 		return false
 	}
 	if p.ZkVersion < 0 {
-		_, ok := plan.Initial(p.Replicas, l.live)
+		_, ok := plan.Initial(p.Replicas, online)
 		return ok
 	}
-	_, changed := plan.Settle(p, l.live, l.unclean(t))
+	_, changed := plan.Settle(p, online, l.unclean(t))
 	return changed
 }
 
@@ -113,7 +114,7 @@ func (l *loop) beginPartitions(ctx context.Context, topics []*meta.Topic) error 
 			if p.ZkVersion >= 0 {
 				continue
 			}
-			s, ok := plan.Initial(p.Replicas, l.live)
+			s, ok := plan.Initial(p.Replicas, l.online(t.Name, p.Index))
 			if !ok {
 				continue
 			}
@@ -157,7 +158,7 @@ func (l *loop) beginState(ctx context.Context, at place) error {
 // and judged again at the next turn.
 func (l *loop) settlePartitions(ctx context.Context, topics []*meta.Topic) error {
 	return l.movePartitions(ctx, topics, func(t *meta.Topic, p *meta.Partition) (plan.State, bool) {
-		return plan.Settle(p, l.live, l.unclean(t))
+		return plan.Settle(p, l.online(t.Name, p.Index), l.unclean(t))
 	})
 }
 

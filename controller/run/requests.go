@@ -74,7 +74,7 @@ func (l *loop) refreshPreferred(ctx context.Context) error {
 		if !slices.Contains(named[t.Name], p.Index) {
 			return plan.State{}, false
 		}
-		return plan.Preferred(p, l.live)
+		return plan.Preferred(p, l.online(t.Name, p.Index))
 	})
 	l.update(func(b *meta.Builder) {
 		for _, t := range topics {

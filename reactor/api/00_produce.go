@@ -344,6 +344,9 @@ func (h *Hosted) admits(acks int16) wire.Code {
 	if h.gone {
 		return wire.UnknownTopicOrPartition
 	}
+	if h.Log.DirFailed() {
+		return wire.KafkaStorageError // whoever leads by now
+	}
 	return codeOf(h.role.Admits(acks == -1, h.minISR))
 }
 

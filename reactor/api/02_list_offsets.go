@@ -247,5 +247,8 @@ func (h *Hosted) fence(epoch int32) wire.Code {
 	if h.gone {
 		return wire.UnknownTopicOrPartition
 	}
+	if h.Log.DirFailed() {
+		return wire.KafkaStorageError // whoever leads by now
+	}
 	return codeOf(h.role.Fence(epoch))
 }

@@ -58,6 +58,7 @@ func (b *Broker) publish(img *meta.Image, again bool) {
 	}
 	b.route.Store(route)
 	b.recoveries.serve()
+	b.dropDeleting(img)
 	b.derived = b.opts.Load()
 	if !same {
 		b.dropGone(route)

@@ -210,6 +210,9 @@ func (b *Broker) AttachRecovered(ctx context.Context) {
 		b.publishing.Lock()
 		b.publish(b.pending.Load(), false)
 		b.publishing.Unlock()
+		if err := b.cluster.LookAgain(ctx); err != nil && ctx.Err() == nil { // a log that could not be opened is lost, one that was lost may be back
+			b.log.Warn("the controller was not told of recovered logs", "err", err.Error())
+		}
 	}
 }
 

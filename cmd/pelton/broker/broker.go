@@ -239,7 +239,7 @@ func (b *Broker) endpoints() []meta.Endpoint {
 
 // join registers with the cluster; it returns when the partitions that are ours are open.
 func (b *Broker) join(ctx context.Context) error {
-	b.prepared.Options.Endpoints, b.prepared.Options.Publish = b.endpoints(), b.api.Publish
+	b.prepared.Options.Endpoints, b.prepared.Options.Publish, b.prepared.Options.Lost = b.endpoints(), b.api.Publish, b.api.Lost
 	b.prepared.Options.OnSession = b.session.write
 	cluster, err := b.prepared.Start(ctx)
 	if err != nil {
