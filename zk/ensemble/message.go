@@ -79,11 +79,15 @@ func (c *Core) Receive(from uint64, body []byte) {
 	}
 }
 
-// parseRaft reads a message of raft's. Those that raft sends to itself, and those in another's name, are refused.
+// parseRaft reads a message of raft's. Those that raft sends to itself, those in another's name, and those of a type that raft has no table
+// entry for, which it would look up all the same, are refused.
 func parseRaft(from, to uint64, b []byte) (*pb.Message, error) {
 	m := &pb.Message{}
 	if err := proto.Unmarshal(b, m); err != nil {
 		return nil, err
+	}
+	if _, known := pb.MessageType_name[int32(m.GetType())]; !known {
+		return nil, fmt.Errorf("%w: type %d", ErrMessage, m.GetType())
 	}
 	local := raft.IsLocalMsg(m.GetType()) || m.GetType() == pb.MsgProp || m.GetType() == pb.MsgTransferLeader || m.GetType() == pb.MsgSnap
 	if m.GetFrom() != from || m.GetTo() != to || local {

@@ -64,6 +64,8 @@ func TestRaftTakesNoOrdersFromOutside(t *testing.T) {
 		"proposal":          func(m *pb.Message) { m.Type = pb.MsgProp.Enum() },
 		"transfer":          func(m *pb.Message) { m.Type = pb.MsgTransferLeader.Enum() },
 		"storage":           func(m *pb.Message) { m.Type = pb.MsgStorageAppendResp.Enum() },
+		"no type below 0":   func(m *pb.Message) { m.Type = pb.MessageType(-507279490).Enum() },
+		"no type above all": func(m *pb.Message) { m.Type = pb.MessageType(len(pb.MessageType_name)).Enum() },
 		"snapshot in whole": func(m *pb.Message) { m.Type = pb.MsgSnap.Enum() },
 		"entries with gaps": func(m *pb.Message) {
 			m.Type, m.Entries = pb.MsgApp.Enum(), []*pb.Entry{{Index: proto.Uint64(9), Term: proto.Uint64(5)}}
@@ -86,6 +88,7 @@ func FuzzReceive(f *testing.F) {
 	for kind := kindForward; kind <= kindDrop; kind++ {
 		f.Add([]byte{kind, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1})
 	}
+	f.Add([]byte("\x01\b\xfe\x8e\x8e\x8e\x8e0")) // a type far below 0
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) > 0 && b[0] == kindRaft {
 			_, _ = parseRaft(2, 1, b[1:])
