@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 )
 
 func main() {
+	runtime.LockOSThread() // the servers die with the thread that started them: it must be one that stays
 	apache := flag.String("apache", "internal/tools/apache", "the script that drives real Kafka and ZooKeeper")
 	pelton := flag.String("pelton", "bin/pelton", "the binary under test")
 	versions := flag.String("versions", "0.8.2.2,2.2.2,3.9.1", "releases of Kafka")

@@ -1,16 +1,15 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
+
+	"github.com/pelton-broker/pelton/internal/tools/process"
 )
 
 // estate is one coordination server with the brokers on it.
@@ -23,7 +22,7 @@ type estate struct {
 	zk             string
 	zkPort         int
 	ports          []int
-	proc           *exec.Cmd // Pelton's coordination server
+	proc           *process.Process // Pelton's coordination server
 }
 
 // free picks a port that nobody listens on.
@@ -66,29 +65,9 @@ func (e *estate) startCoordination() error {
 	if err := os.WriteFile(conf, []byte(text), 0o644); err != nil {
 		return err
 	}
-	log, err := os.OpenFile(filepath.Join(e.dir, "zk.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	e.proc = exec.Command(e.pelton, "zk", "server", conf)
-	e.proc.Stderr = log
-	out, err := e.proc.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := e.proc.Start(); err != nil {
-		return err
-	}
-	line, err := bufio.NewReader(out).ReadBytes('\n')
-	var ready struct{ Event string }
-	if err == nil {
-		err = json.Unmarshal(line, &ready)
-	}
-	if err != nil || ready.Event != "ready" {
-		return fmt.Errorf("the coordination server did not start: %q %w, see %s", line, err, log.Name())
-	}
-	return nil
+	var err error
+	e.proc, err = process.Launch(filepath.Join(e.dir, "zk.log"), e.pelton, "zk", "server", conf)
+	return err
 }
 
 // killCoordination is kill -9.
@@ -97,21 +76,7 @@ func (e *estate) killCoordination() error {
 		_, err := e.script("", "stop", filepath.Join(e.dir, "zk"), "KILL")
 		return err
 	}
-	return e.endCoordination(syscall.SIGKILL)
-}
-
-func (e *estate) endCoordination(sig syscall.Signal) error {
-	if e.proc == nil {
-		return nil
-	}
-	if err := e.proc.Process.Signal(sig); err != nil {
-		return err
-	}
-	err := e.proc.Wait()
-	e.proc = nil
-	if sig == syscall.SIGTERM && err != nil {
-		return fmt.Errorf("a clean stop of the coordination server: %w", err)
-	}
+	e.proc.Kill()
 	return nil
 }
 
@@ -120,7 +85,7 @@ func (e *estate) stopCoordination() error {
 		_, err := e.script("", "stop", filepath.Join(e.dir, "zk"))
 		return err
 	}
-	return e.endCoordination(syscall.SIGTERM)
+	return e.proc.Stop()
 }
 
 func (e *estate) brokerDir(id int) string { return filepath.Join(e.dir, fmt.Sprintf("broker-%d", id)) }
@@ -148,7 +113,7 @@ func (e *estate) cleanUp() {
 	if e.real {
 		_, _ = e.script("", "stop", filepath.Join(e.dir, "zk"), "KILL")
 	} else {
-		_ = e.endCoordination(syscall.SIGKILL)
+		e.proc.Kill()
 	}
 }
 

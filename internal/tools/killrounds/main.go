@@ -3,9 +3,7 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -14,15 +12,16 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"syscall"
 	"time"
+
+	"github.com/pelton-broker/pelton/internal/tools/process"
 )
 
 // harm is one run.
 type harm struct {
 	bin, dir string
 	rng      *rand.Rand
-	cmd      *exec.Cmd
+	broker   *process.Process
 	address  string
 	starts   int // that were cut short by a kill
 }
@@ -52,7 +51,7 @@ func (h *harm) run(rounds int) error {
 	if err := h.start(true); err != nil {
 		return err
 	}
-	defer func() { h.kill() }()
+	defer func() { h.broker.Kill() }()
 	if err := create(ctx, h.address); err != nil {
 		return err
 	}
@@ -71,7 +70,7 @@ func (h *harm) run(rounds int) error {
 			return err
 		}
 		if round%4 == 3 { // what a clean stop writes is looked at as well
-			if err := h.stop(); err != nil {
+			if err := h.broker.Stop(); err != nil {
 				return err
 			}
 			if err := h.start(true); err != nil {
@@ -82,7 +81,7 @@ func (h *harm) run(rounds int) error {
 			return fmt.Errorf("round %d: %w", round, err)
 		}
 	}
-	if err := h.stop(); err != nil {
+	if err := h.broker.Stop(); err != nil {
 		return err
 	}
 	out, err := exec.Command(h.bin, "log", "verify", filepath.Join(h.dir, "data", "logs")).CombinedOutput()
@@ -105,69 +104,29 @@ func (h *harm) strike(t *told) error {
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
-	h.kill()
+	h.broker.Kill()
 	for h.rng.Intn(2) == 0 {
 		if err := h.start(false); err != nil {
 			return err
 		}
 		time.Sleep(time.Duration(h.rng.Intn(150)) * time.Millisecond)
-		h.kill()
+		h.broker.Kill()
 		h.starts++
 	}
 	return h.start(true)
 }
 
 // start runs the broker; with wait it is ready afterwards.
-func (h *harm) start(wait bool) error {
-	log, err := os.OpenFile(filepath.Join(h.dir, "broker.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
+func (h *harm) start(wait bool) (err error) {
+	h.broker, err = process.Start(filepath.Join(h.dir, "broker.log"), h.bin, "server", "--data-dir", filepath.Join(h.dir, "data"), "--listen", h.address,
+		"--zk-listen", "127.0.0.1:0", "--override", "offsets.topic.num.partitions=2", "--override", "log.retention.check.interval.ms=50",
+		"--override", "pelton.log.recovery.wait.ms=600000", "--override", "auto.create.topics.enable=false")
+	if err != nil || !wait {
 		return err
 	}
-	defer log.Close()
-	h.cmd = exec.Command(h.bin, "server", "--data-dir", filepath.Join(h.dir, "data"), "--listen", h.address, "--zk-listen", "127.0.0.1:0",
-		"--override", "offsets.topic.num.partitions=2", "--override", "log.retention.check.interval.ms=50", "--override", "pelton.log.recovery.wait.ms=600000", "--override", "auto.create.topics.enable=false")
-	h.cmd.Stderr = log
-	h.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	out, err := h.cmd.StdoutPipe()
-	if err != nil {
+	if err := h.broker.Ready(time.Minute); err != nil {
 		return err
 	}
-	if err := h.cmd.Start(); err != nil {
-		return err
-	}
-	if !wait {
-		return nil
-	}
-	timer := time.AfterFunc(time.Minute, func() { _ = h.cmd.Process.Kill() }) // then the pipe ends
-	defer timer.Stop()
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		var ready struct{ Event, Kafka string }
-		if json.Unmarshal(lines.Bytes(), &ready) == nil && ready.Event == "ready" {
-			h.address = ready.Kafka
-			return nil
-		}
-	}
-	h.kill()
-	return errors.New("the broker did not start")
-}
-
-// kill is kill -9, and waits until the process is gone.
-func (h *harm) kill() {
-	if h.cmd != nil {
-		_ = h.cmd.Process.Signal(syscall.SIGKILL)
-		_ = h.cmd.Wait() // it says that it was killed
-		h.cmd = nil
-	}
-}
-
-func (h *harm) stop() error {
-	if err := h.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		return err
-	}
-	err := h.cmd.Wait()
-	h.cmd = nil
-	if err != nil {
-		return fmt.Errorf("a clean stop: %w", err)
-	}
+	h.address = h.broker.Kafka
 	return nil
 }

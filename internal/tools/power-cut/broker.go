@@ -1,67 +1,34 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
-	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
+	"context"
+	"errors"
 	"syscall"
 	"time"
+
+	"github.com/pelton-broker/pelton/internal/tools/process"
 )
 
-// broker is a real one in a process of its own.
-type broker struct {
-	cmd     *exec.Cmd
-	address string
-}
-
-// startBroker starts it and waits for its ready line.
-func startBroker(bin, data, address, logFile string, more ...string) (*broker, error) {
-	errs, err := os.OpenFile(logFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = errs.Close() }() // the process has its own descriptor
-	cmd := exec.Command(bin, "server", "--data-dir", data, "--listen", address, "--zk-listen", "127.0.0.1:0", "--override", "offsets.topic.num.partitions=2",
-		"--override", "pelton.log.recovery.wait.ms=600000") // ready when all of it is there to be looked at
-	cmd.Args = append(cmd.Args, more...)
-	cmd.Stderr = errs
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	b := &broker{cmd: cmd}
-	timer := time.AfterFunc(60*time.Second, func() { _ = cmd.Process.Kill() }) // then the pipe ends
-	defer timer.Stop()
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
-		var ready struct{ Event, Kafka string }
-		if json.Unmarshal(lines.Bytes(), &ready) == nil && ready.Event == "ready" {
-			b.address = ready.Kafka
-			return b, nil
-		}
-	}
-	b.kill()
-	return nil, fmt.Errorf("the broker did not start; see %s", filepath.Base(logFile))
-}
-
-// kill is kill -9, and waits until the process is gone.
-func (b *broker) kill() {
-	_ = b.cmd.Process.Signal(syscall.SIGKILL)
-	_ = b.cmd.Wait() // it says that it was killed
+// startBroker starts a broker in a process of its own and waits until it is ready, with all of its logs there to be looked at.
+func startBroker(bin, data, address, logFile string, more ...string) (*process.Process, error) {
+	return process.Launch(logFile, append([]string{bin, "server", "--data-dir", data, "--listen", address, "--zk-listen", "127.0.0.1:0",
+		"--override", "offsets.topic.num.partitions=2", "--override", "pelton.log.recovery.wait.ms=600000"}, more...)...)
 }
 
 // pause stops the process where it is, and gives answers that it has already sent the time to arrive.
-func (b *broker) pause() error {
-	err := b.cmd.Process.Signal(syscall.SIGSTOP)
+func pause(b *process.Process) error {
+	err := b.Signal(syscall.SIGSTOP)
 	time.Sleep(30 * time.Millisecond)
 	return err
 }
 
-// running tells whether the process is still there.
-func (b *broker) running() bool { return b.cmd.Process.Signal(syscall.Signal(0)) == nil }
+// gaveUp waits until a broker has stopped by itself, as it must when no log directory is left, and has said with its exit code that it is wrong.
+func gaveUp(ctx context.Context, b *process.Process) error {
+	if err := await(ctx, "end of a broker without a log directory", func() bool { return !b.Running() }); err != nil {
+		return err
+	}
+	if b.Wait() == nil {
+		return errors.New("the broker stopped without an error")
+	}
+	return nil
+}

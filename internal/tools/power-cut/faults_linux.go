@@ -13,13 +13,14 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"github.com/pelton-broker/pelton/internal/tools/loopdisk"
+	"github.com/pelton-broker/pelton/internal/tools/process"
 )
 
 // faulty is a broker with two log directories on a file system whose calls fail when told to.
 type faulty struct {
 	s    *setup
 	fs   *faultFS
-	b    *broker
+	b    *process.Process
 	more []string
 	dirs [2]string
 	logs [2]*promised // one topic in each directory
@@ -72,10 +73,10 @@ func (s *setup) playFault(name string, play func(context.Context, *faulty) error
 	if err := f.start(dir); err != nil {
 		return err
 	}
-	defer func() { f.b.kill() }()
+	defer func() { f.b.Kill() }()
 	for i, name := range []string{"first", "second"} {
 		f.logs[i] = newPromised(name)
-		if err := makeTopic(ctx, f.b.address, name, 1); err != nil {
+		if err := makeTopic(ctx, f.b.Kafka, name, 1); err != nil {
 			return err
 		}
 	}
@@ -83,14 +84,14 @@ func (s *setup) playFault(name string, play func(context.Context, *faulty) error
 		return err
 	}
 	f.fs.set()
-	f.b.kill()
+	f.b.Kill()
 	if err := f.start(dir); err != nil {
 		return fmt.Errorf("after the fault: %w", err)
 	}
 	total := 0
 	for _, p := range f.logs {
 		total += p.count()
-		if err := verify(ctx, f.b.address, p); err != nil {
+		if err := verify(ctx, f.b.Kafka, p); err != nil {
 			return fmt.Errorf("after a start: %w", err)
 		}
 	}
@@ -103,20 +104,9 @@ func (f *faulty) start(dir string) (err error) {
 	return err
 }
 
-// await waits for something that must come.
-func await(ctx context.Context, what string, is func() bool) error {
-	for !is() {
-		if ctx.Err() != nil {
-			return fmt.Errorf("no %s within the time", what)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	return nil
-}
-
 // writing has producers write to both topics until stop is called.
 func (f *faulty) writing(ctx context.Context) (stop func(), err error) {
-	first, second := produce(f.b.address, f.logs[0], 3), produce(f.b.address, f.logs[1], 3)
+	first, second := produce(f.b.Kafka, f.logs[0], 3), produce(f.b.Kafka, f.logs[1], 3)
 	stop = func() { first(); second() }
 	return stop, await(ctx, "first records", func() bool { return f.logs[0].count() > 50 && f.logs[1].count() > 50 })
 }
@@ -144,7 +134,7 @@ func (f *faulty) loses(ctx context.Context, op string) error {
 		f.fs.set(fault{op, name + "/" + f.logs[lost].topic + "-0/", syscall.EIO})
 	}
 	if err == nil && op == "read" {
-		err = readOnce(ctx, f.b.address, f.logs[lost].topic)
+		err = readOnce(ctx, f.b.Kafka, f.logs[lost].topic)
 	}
 	if err != nil {
 		return err
@@ -159,8 +149,8 @@ func (f *faulty) loses(ctx context.Context, op string) error {
 	if n := f.logs[lost].count() - stopped; n > 3 { // answers that were on their way
 		return fmt.Errorf("%d records were acknowledged in a directory that has failed", n)
 	}
-	if f.fs.hit() == 0 || !f.b.running() || len(f.offline(ctx)) != 1 {
-		return fmt.Errorf("%d faults, running %v, offline %v", f.fs.hit(), f.b.running(), f.offline(ctx))
+	if f.fs.hit() == 0 || !f.b.Running() || len(f.offline(ctx)) != 1 {
+		return fmt.Errorf("%d faults, running %v, offline %v", f.fs.hit(), f.b.Running(), f.offline(ctx))
 	}
 	return nil
 }
@@ -173,8 +163,7 @@ func (f *faulty) fills(ctx context.Context) error {
 		return err
 	}
 	f.fs.set(fault{"write", "", syscall.ENOSPC})
-	fails := func(p *promised) int { p.mu.Lock(); defer p.mu.Unlock(); return p.fails }
-	if err := await(ctx, "refused records", func() bool { return fails(f.logs[0]) > 0 && fails(f.logs[1]) > 0 }); err != nil {
+	if err := await(ctx, "refused records", func() bool { return f.logs[0].failed() > 0 && f.logs[1].failed() > 0 }); err != nil {
 		return err
 	}
 	f.fs.set()
@@ -186,7 +175,7 @@ func (f *faulty) fills(ctx context.Context) error {
 		return fmt.Errorf("a full disk took directories offline: %v", off)
 	}
 	stop()
-	return errors.Join(verify(ctx, f.b.address, f.logs[0]), verify(ctx, f.b.address, f.logs[1]))
+	return errors.Join(verify(ctx, f.b.Kafka, f.logs[0]), verify(ctx, f.b.Kafka, f.logs[1]))
 }
 
 // ends has both directories fail: the broker stops by itself.
@@ -197,18 +186,7 @@ func (f *faulty) ends(ctx context.Context) error {
 		return err
 	}
 	f.fs.set(fault{"write", "", syscall.EIO})
-	ended := make(chan error, 1)
-	wait := f.b.cmd
-	f.s.group.Go("wait", func(context.Context) { ended <- wait.Wait() })
-	select {
-	case err := <-ended:
-		if err == nil {
-			return errors.New("the broker stopped without an error")
-		}
-		return nil
-	case <-ctx.Done():
-		return errors.New("the broker goes on without a log directory")
-	}
+	return gaveUp(ctx, f.b)
 }
 
 // offline are the directories that DescribeLogDirs tells with an error.
@@ -227,7 +205,7 @@ func (f *faulty) offline(ctx context.Context) map[string]bool {
 }
 
 func (f *faulty) describe(ctx context.Context) (*kmsg.DescribeLogDirsResponse, error) {
-	cl, err := kgo.NewClient(kgo.SeedBrokers(f.b.address))
+	cl, err := kgo.NewClient(kgo.SeedBrokers(f.b.Kafka))
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +230,7 @@ func (f *faulty) dirOf(ctx context.Context, topic string) (string, error) {
 }
 
 func (f *faulty) move(ctx context.Context, topic, dir string) error {
-	cl, err := kgo.NewClient(kgo.SeedBrokers(f.b.address))
+	cl, err := kgo.NewClient(kgo.SeedBrokers(f.b.Kafka))
 	if err != nil {
 		return err
 	}

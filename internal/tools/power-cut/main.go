@@ -9,12 +9,13 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
 
-	"github.com/pelton-broker/pelton/internal/task"
 	"github.com/pelton-broker/pelton/internal/tools/loopdisk"
+	"github.com/pelton-broker/pelton/internal/tools/process"
 )
 
 // setup is what the rounds share.
@@ -22,10 +23,10 @@ type setup struct {
 	ctx               context.Context // ends by a signal, so that mounts are given back
 	bin, dir, address string
 	logFile           string
-	group             *task.Group // waits for processes
 }
 
 func main() {
+	runtime.LockOSThread() // the brokers die with the thread that started them: it must be one that stays
 	rounds := flag.Int("rounds", 10, "power cuts on each file system")
 	kinds := flag.String("fs", "ext4,xfs", "file systems")
 	faults := flag.Int("faults", 1, "rounds on a device without room, where fsync fails, and on a full file system")
@@ -40,7 +41,7 @@ func main() {
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	s := &setup{ctx: ctx, bin: *bin, dir: dir, address: *address, logFile: filepath.Join(dir, "broker.log"), group: task.NewGroup()}
+	s := &setup{ctx: ctx, bin: *bin, dir: dir, address: *address, logFile: filepath.Join(dir, "broker.log")}
 	err = s.all(strings.Split(*kinds, ","), *rounds, *faults)
 	if err == nil && *fuse > 0 {
 		err = s.diskFaults(*fuse)
@@ -114,7 +115,7 @@ func (s *setup) cuts(v *volume, rounds int) error {
 			return fmt.Errorf("round %d: %w", round, err)
 		}
 		n, err := s.cut(b, v, &p, round)
-		b.kill()
+		b.Kill()
 		if err != nil {
 			return fmt.Errorf("round %d: %w", round, err)
 		}
@@ -128,34 +129,34 @@ func (s *setup) cuts(v *volume, rounds int) error {
 }
 
 // cut is one round on a running broker.
-func (s *setup) cut(b *broker, v *volume, at **promised, round int) (acked int, err error) {
+func (s *setup) cut(b *process.Process, v *volume, at **promised, round int) (acked int, err error) {
 	ctx, cancel := context.WithTimeout(s.ctx, 60*time.Second)
 	defer cancel()
 	if *at != nil {
-		if err := verify(ctx, b.address, *at); err != nil {
+		if err := verify(ctx, b.Kafka, *at); err != nil {
 			return 0, err
 		}
 	}
 	if round%8 == 0 {
 		*at = newPromised(fmt.Sprintf("cut-%s-%d", v.kind, round))
-		if err := makeTopic(ctx, b.address, (*at).topic, 1); err != nil {
+		if err := makeTopic(ctx, b.Kafka, (*at).topic, 1); err != nil {
 			return 0, err
 		}
 	}
 	p := *at
 	before := p.count()
-	stop := produce(b.address, p, 6)
+	stop := produce(b.Kafka, p, 6)
 	// At some time; a cut before the first acknowledged record would prove nothing.
 	for p.count() < before+1+rand.Intn(300) && ctx.Err() == nil {
 		time.Sleep(5 * time.Millisecond)
 	}
 	if round%4 == 2 { // a kill alone: everything that was acknowledged up to it is there
-		b.kill()
+		b.Kill()
 		stop()
 		return p.count() - before, nil
 	}
 	if round%2 == 0 { // nothing runs behind a real cut, so nothing is acknowledged there
-		err = b.pause()
+		err = pause(b)
 	}
 	// An fsync that is on its way while ext4 is shut down may answer that all is well. So in the rounds where the broker goes on, what is
 	// acknowledged during the call is not held against it; what comes later is.
@@ -168,11 +169,9 @@ func (s *setup) cut(b *broker, v *volume, at **promised, round int) (acked int, 
 		if n := p.count() - late; n > 0 {
 			err = errors.Join(err, fmt.Errorf("%d records were acknowledged on a disk that was gone", n))
 		}
-		if !b.running() {
-			err = errors.Join(err, errors.New("the broker died of an I/O error"))
-		}
+		err = errors.Join(err, gaveUp(ctx, b))
 	}
-	b.kill()
+	b.Kill()
 	stop()
 	if round%2 == 1 {
 		p.restore(told)
@@ -186,50 +185,41 @@ func (s *setup) fullDisk(v *volume) error {
 	if err != nil {
 		return err
 	}
-	defer func() { b.kill() }()
+	defer func() { b.Kill() }()
 	ctx, cancel := context.WithTimeout(s.ctx, 90*time.Second)
 	defer cancel()
 	p := newPromised("full")
-	if err := makeTopic(ctx, b.address, p.topic, 1); err != nil {
+	if err := makeTopic(ctx, b.Kafka, p.topic, 1); err != nil {
 		return err
 	}
-	stop := produce(b.address, p, 4)
+	stop := produce(b.Kafka, p, 4)
 	defer stop()
-	await := func(what string, is func() bool) error {
-		for !is() {
-			if ctx.Err() != nil {
-				return fmt.Errorf("no %s within the time", what)
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-		return nil
-	}
-	if err := await("first record", func() bool { return p.count() > 100 }); err != nil {
+	if err := await(ctx, "first record", func() bool { return p.count() > 100 }); err != nil {
 		return err
 	}
 	filler := filepath.Join(v.Mount, "filler")
 	if err := fill(filler); err != nil {
 		return err
 	}
-	if err := await("refused record", func() bool { p.mu.Lock(); defer p.mu.Unlock(); return p.fails > 0 }); err != nil {
+	if err := await(ctx, "refused record", func() bool { return p.failed() > 0 }); err != nil {
 		return err
 	}
 	if err := os.Remove(filler); err != nil {
 		return err
 	}
 	full := p.count()
-	if err := await("record after there was room again", func() bool { return p.count() > full+100 }); err != nil {
+	if err := await(ctx, "record after there was room again", func() bool { return p.count() > full+100 }); err != nil {
 		return err
 	}
 	stop()
-	if err := verify(ctx, b.address, p); err != nil {
+	if err := verify(ctx, b.Kafka, p); err != nil {
 		return err
 	}
-	b.kill()
+	b.Kill()
 	if b, err = startBroker(s.bin, filepath.Join(v.Mount, "data"), s.address, s.logFile); err != nil {
 		return err
 	}
-	if err := verify(ctx, b.address, p); err != nil {
+	if err := verify(ctx, b.Kafka, p); err != nil {
 		return err
 	}
 	fmt.Printf("power-cut: full disk: refused, taken again without a restart, %d acknowledged records all there\n", p.count())
@@ -258,40 +248,32 @@ func (s *setup) failingSync(v *volume) error {
 	if err != nil {
 		return err
 	}
-	defer func() { b.kill() }()
+	defer func() { b.Kill() }()
 	ctx, cancel := context.WithTimeout(s.ctx, 90*time.Second)
 	defer cancel()
 	p := newPromised("failing")
-	if err := makeTopic(ctx, b.address, p.topic, 1); err != nil {
+	if err := makeTopic(ctx, b.Kafka, p.topic, 1); err != nil {
 		return err
 	}
-	stop := produce(b.address, p, 4)
-	for p.count() < 200 && ctx.Err() == nil {
-		time.Sleep(10 * time.Millisecond)
+	stop := produce(b.Kafka, p, 4)
+	defer stop()
+	if err := await(ctx, "first records", func() bool { return p.count() >= 200 }); err != nil {
+		return err
 	}
 	if err := fill(filepath.Join(v.below, "filler")); err != nil { // the tmpfs under the image
-		stop()
 		return err
 	}
-	for ctx.Err() == nil {
-		p.mu.Lock()
-		failed := p.fails
-		p.mu.Unlock()
-		if failed > 0 {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
+	if err := await(ctx, "refused record", func() bool { return p.failed() > 0 }); err != nil {
+		return err
 	}
 	after := p.count()
-	time.Sleep(300 * time.Millisecond)
+	if err := gaveUp(ctx, b); err != nil {
+		return err
+	}
 	stop()
 	if n := p.count(); n > after {
 		return fmt.Errorf("%d records were acknowledged after an fsync had failed", n-after)
 	}
-	if !b.running() {
-		return errors.New("the broker died of a failed fsync")
-	}
-	b.kill()
 	if err := os.Remove(filepath.Join(v.below, "filler")); err != nil {
 		return err
 	}
@@ -301,7 +283,7 @@ func (s *setup) failingSync(v *volume) error {
 	if b, err = startBroker(s.bin, filepath.Join(v.Mount, "data"), s.address, s.logFile); err != nil {
 		return err
 	}
-	if err := verify(ctx, b.address, p); err != nil {
+	if err := verify(ctx, b.Kafka, p); err != nil {
 		return err
 	}
 	fmt.Printf("power-cut: failing fsync: nothing acknowledged behind it, %d acknowledged records all there\n", p.count())

@@ -30,6 +30,13 @@ func (p *promised) count() int {
 	return len(p.acked)
 }
 
+// failed is how many records were refused or given up.
+func (p *promised) failed() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.fails
+}
+
 // snapshot copies what is acknowledged now.
 func (p *promised) snapshot() map[int64]string {
 	p.mu.Lock()
@@ -42,6 +49,17 @@ func (p *promised) restore(acked map[int64]string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.acked = acked
+}
+
+// await waits for something that must come.
+func await(ctx context.Context, what string, is func() bool) error {
+	for !is() {
+		if ctx.Err() != nil {
+			return fmt.Errorf("no %s within the time", what)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return nil
 }
 
 // makeTopic makes a topic of one partition; flush is flush.messages.

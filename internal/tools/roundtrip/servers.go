@@ -3,9 +3,7 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand"
@@ -14,61 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 )
-
-// server is a process of ours: a broker, or coordination alone.
-type server struct {
-	cmd       *exec.Cmd
-	kafka, zk string // addresses
-}
-
-// launch starts a process and waits for its ready line.
-func launch(log string, argv ...string) (*server, error) {
-	f, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	s := &server{cmd: exec.Command(argv[0], argv[1:]...)}
-	s.cmd.Stderr = f
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	out, err := s.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := s.cmd.Start(); err != nil {
-		return nil, err
-	}
-	line, err := bufio.NewReader(out).ReadBytes('\n')
-	var ready struct{ Event, Kafka, ZooKeeper string }
-	if err == nil {
-		err = json.Unmarshal(line, &ready)
-	}
-	if err != nil || ready.Event != "ready" {
-		_ = s.cmd.Process.Kill()
-		text, _ := os.ReadFile(log)
-		return nil, errors.Join(fmt.Errorf("%s did not start: %q %w\n%s", argv[1], line, err, text[max(0, len(text)-2000):]), s.cmd.Wait())
-	}
-	s.kafka, s.zk = ready.Kafka, ready.ZooKeeper
-	return s, nil
-}
-
-// stop ends it cleanly.
-func (s *server) stop() error {
-	if s == nil || s.cmd == nil {
-		return nil
-	}
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		return err
-	}
-	err := s.cmd.Wait()
-	s.cmd = nil
-	if err != nil {
-		return fmt.Errorf("a clean stop: %w", err)
-	}
-	return nil
-}
 
 // script runs internal/tools/apache and returns what it printed on both outputs: DumpLogSegments complains on the second.
 func (t *trip) script(args ...string) (string, error) {

@@ -16,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/pelton-broker/pelton/internal/tools/expected"
+	"github.com/pelton-broker/pelton/internal/tools/process"
 )
 
 // trip is one directory on its way.
@@ -24,8 +25,8 @@ type trip struct {
 	entry
 	dir    string // holds kafka/data, and the logs of everybody
 	port   int
-	broker *server
-	coord  *server
+	broker *process.Process
+	coord  *process.Process
 	plan   expected.View // topics and groups that are looked at
 	last   expected.View // what was there when somebody looked last
 	// wrappers: a Kafka before 0.11 has written, whose way to note wrappers in indexes later tools call a mismatch.
@@ -45,7 +46,7 @@ func (t *trip) run() (err error) {
 	if t.plan, err = t.expected(); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, t.broker.stop(), t.coord.stop()) }()
+	defer func() { err = errors.Join(err, t.broker.Stop(), t.coord.Stop()) }()
 	if err := t.pelton(); err != nil {
 		return fmt.Errorf("Pelton: %w", err)
 	}
@@ -107,23 +108,23 @@ func (t *trip) pelton() (err error) {
 	if err != nil {
 		return err
 	}
-	t.broker, err = launch(filepath.Join(t.dir, "pelton.log"), t.settings.pelton, "server", "--config", conf,
+	t.broker, err = process.Launch(filepath.Join(t.dir, "pelton.log"), t.settings.pelton, "server", "--config", conf,
 		"--override", "zookeeper.connect=", "--override", "pelton.log.adopt=true")
 	if err != nil {
 		return err
 	}
-	at := func() string { return t.broker.kafka }
+	at := t.broker.Kafka
 	if t.last, err = t.expected(); err != nil {
 		return err
 	}
 	old := strings.HasPrefix(t.version, "0.8.") || strings.HasPrefix(t.version, "0.9.") // their logs have no start of their own
-	if err := t.same(at(), "", !old); err != nil {
+	if err := t.same(at, "", !old); err != nil {
 		return err
 	}
-	if err := t.write(at(), ""); err != nil {
+	if err := t.write(at, ""); err != nil {
 		return err
 	}
-	return t.broker.stop()
+	return t.broker.Stop()
 }
 
 // coordinate runs coordination alone, on what the broker kept in it.
@@ -137,7 +138,7 @@ func (t *trip) coordinate() (err error) {
 	if err := os.WriteFile(conf, []byte(text), 0o644); err != nil {
 		return err
 	}
-	t.coord, err = launch(filepath.Join(t.dir, "coordination.log"), t.settings.pelton, "zk", "server", "--config", conf)
+	t.coord, err = process.Launch(filepath.Join(t.dir, "coordination.log"), t.settings.pelton, "zk", "server", "--config", conf)
 	return err
 }
 
@@ -145,7 +146,7 @@ func (t *trip) coordinate() (err error) {
 func (t *trip) kafka(version string) (err error) {
 	mode := "kraft"
 	if t.coord != nil {
-		mode = t.coord.zk
+		mode = t.coord.ZooKeeper
 	}
 	args := []string{"start", "kafka", version, fmt.Sprint(t.port), t.home(), mode, "log.index.size.max.bytes=4096", "log.index.interval.bytes=300",
 		"log.cleaner.enable=false", "log.retention.hours=1000000", "auto.create.topics.enable=false",
