@@ -37,6 +37,7 @@ const (
 	smallFrame = 32 << 10
 	maxOut     = 256 << 10
 	maxDue     = 1 << 16
+	maxBehind  = 64 // requests, and maxOut bytes, that an open loop which is behind sends before it looks for answers
 )
 
 func newLoop(t transport, ex exchange, clk clock.Clock, stats *Stats) *loop {
@@ -51,7 +52,7 @@ func (l *loop) closed(window int, goOn func(sent int64) bool) error {
 			if more = goOn(l.tail); !more {
 				break
 			}
-			if err := l.send(l.clk.Mono()); err != nil {
+			if _, err := l.send(l.clk.Mono()); err != nil {
 				return err
 			}
 		}
@@ -83,14 +84,17 @@ func (l *loop) open(startNs, intervalNs, endNs int64) error {
 func (l *loop) paced(late int64, next func() (at int64, more bool)) error {
 	at, more := next()
 	for {
-		now := l.clk.Mono()
-		for more && at+l.hold <= now && l.tail-l.head < maxDue {
+		now, sent := l.clk.Mono(), 0
+		// An answer counts when it is read: one that lies there while a long backlog is sent would be charged with the rest of it.
+		for n := 0; more && at+l.hold <= now && l.tail-l.head < maxDue && n < maxBehind && sent < maxOut; n++ {
 			if now-at-l.hold > late {
 				l.stats.Late++
 			}
-			if err := l.send(at); err != nil {
+			size, err := l.send(at)
+			if err != nil {
 				return err
 			}
+			sent += size
 			at, more = next()
 		}
 		if err := l.flush(); err != nil {
@@ -105,8 +109,8 @@ func (l *loop) paced(late int64, next func() (at int64, more bool)) error {
 			}
 			continue
 		}
-		wait := at + l.hold - l.clk.Mono()
-		if wait <= 0 {
+		wait := max(0, at+l.hold-l.clk.Mono())
+		if wait == 0 && l.tail == l.head {
 			continue
 		}
 		readable, err := l.t.Wait(wait)
@@ -119,7 +123,8 @@ func (l *loop) paced(late int64, next func() (at int64, more bool)) error {
 	}
 }
 
-func (l *loop) send(at int64) error {
+// send gives the size of what it has sent, or will with the next flush.
+func (l *loop) send(at int64) (int, error) {
 	if s, ok := l.ex.(stamper); ok {
 		s.stamp(at)
 	}
@@ -129,25 +134,24 @@ func (l *loop) send(at int64) error {
 	} else {
 		l.head++
 		if err := l.ex.answer(nil, l.stats); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	l.tail++
 	l.stats.Requests++
 	if len(frame) > smallFrame {
 		if err := l.flush(); err != nil {
-			return err
+			return 0, err
 		}
-		_, err := l.t.Write(frame)
-		return err
+		return l.t.Write(frame)
 	}
 	if len(l.out)+len(frame) > cap(l.out) {
 		if err := l.flush(); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	l.out = append(l.out, frame...)
-	return nil
+	return len(frame), nil
 }
 
 func (l *loop) flush() error {

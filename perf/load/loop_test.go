@@ -97,6 +97,42 @@ func TestOpenLoopCountsEveryRequestThatAStallDelayed(t *testing.T) {
 	}
 }
 
+// slowToSend is a simulated sink behind a connection on which every write takes its time.
+type slowToSend struct {
+	simulated
+	each time.Duration
+}
+
+func (s *slowToSend) Write(b []byte) (int, error) {
+	s.clk.Advance(s.each)
+	return s.simulated.Write(b)
+}
+
+// A generator that is behind must read while it sends: each request here is answered at once, so no latency is longer than what its
+// own sending is behind by, however much is still to be sent.
+func TestOpenLoopReadsAnswersWhileItIsBehind(t *testing.T) {
+	const requests = 1000
+	clk := clock.NewManual(0)
+	for _, size := range []int{64, smallFrame + 1} {
+		sim := &slowToSend{simulated{clk: clk, service: func() int64 { return 1 }}, time.Millisecond}
+		l := newLoop(sim, newMessage(size), clk, newStats(nil))
+		start, n := clk.Mono(), int64(0)
+		var first int64
+		l.rawLatency = func(ns int64) {
+			if first == 0 {
+				first = ns
+			}
+		}
+		err := l.paced(1, func() (int64, bool) { n++; return start, n <= requests }) // all of them are due at once
+		if err != nil || l.stats.Latency.TotalCount() != requests {
+			t.Fatalf("%d answers, %v", l.stats.Latency.TotalCount(), err)
+		}
+		if first > int64(maxBehind*time.Millisecond) {
+			t.Errorf("frames of %d bytes: the first answer was read after %v, when all had been sent", size, time.Duration(first))
+		}
+	}
+}
+
 func TestOpenLoopPercentilesMatchRawSamples(t *testing.T) {
 	clk, rng := clock.NewManual(0), rand.New(rand.NewSource(3))
 	sim := &simulated{clk: clk, service: func() int64 { return int64(rng.ExpFloat64() * 300_000) }}
