@@ -111,6 +111,24 @@ func (b *Bench) prepare(ctx context.Context, c Cell, o load.Options, dir string)
 	return Evict(dir, "")
 }
 
+// ErrEmpty is returned when a run moved nothing, several times over.
+var ErrEmpty = errors.New("lab: the run moved nothing: a longer duration gives it time")
+
+// emptyRuns is how often a run that moved nothing is made again: on a machine that does something else for a moment a short one may, and
+// an experiment of an hour must not end with it.
+const emptyRuns = 3
+
+// moving runs a workload until it has moved something.
+func moving(run func() (*load.Result, error)) (*load.Result, error) {
+	for range emptyRuns {
+		r, err := run()
+		if err != nil || r.Requests > 0 && r.Bytes > 0 {
+			return r, err
+		}
+	}
+	return nil, ErrEmpty
+}
+
 func (b *Bench) work(ctx context.Context, p *Process, c Cell, dir string) (map[string]float64, error) {
 	o := c.Workload
 	o.Bootstrap = p.Text("kafka")
@@ -138,12 +156,9 @@ func (b *Bench) work(ctx context.Context, p *Process, c Cell, dir string) (map[s
 		after, err := p.CPU()
 		return after - before, err
 	}
-	r, err := load.Run(ctx, o, io.Discard)
+	r, err := moving(func() (*load.Result, error) { return load.Run(ctx, o, io.Discard) })
 	if err != nil {
-		return nil, err
-	}
-	if r.Requests == 0 || r.Bytes == 0 {
-		return nil, fmt.Errorf("%s: the run moved nothing", o.Mode)
+		return nil, fmt.Errorf("%s: %w", o.Mode, err)
 	}
 	m := map[string]float64{"records_per_second": r.RecordsPerSecond, "mb_per_second": r.MBPerSecond, "cpu_us_per_request": r.BrokerCPU * 1e6 / float64(r.Requests),
 		"cpu_s_per_gb": r.BrokerCPU / (float64(r.Bytes) / 1e9)}

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/pelton-broker/pelton/perf/load"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -139,6 +141,43 @@ func TestRunFindsTheKnobThatMattersAndRestores(t *testing.T) {
 	}
 	if rows, err := csv.NewReader(&table).ReadAll(); err != nil || len(rows) != 51 {
 		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+}
+
+// A short run on a busy machine may move nothing; it is made again, but not for ever.
+func TestRunThatMovedNothingIsMadeAgain(t *testing.T) {
+	for empty, want := range map[int]error{0: nil, 2: nil, 3: ErrEmpty} {
+		runs := 0
+		r, err := moving(func() (*load.Result, error) {
+			if runs++; runs <= empty {
+				return &load.Result{}, nil
+			}
+			return &load.Result{Requests: 1, Bytes: 1}, nil
+		})
+		if !errors.Is(err, want) || err == nil && r.Requests != 1 || runs != min(empty+1, 3) {
+			t.Errorf("%d empty runs: %v after %d runs", empty, err, runs)
+		}
+	}
+	broken := errors.New("broken")
+	if _, err := moving(func() (*load.Result, error) { return nil, broken }); !errors.Is(err, broken) {
+		t.Errorf("%v", err)
+	}
+}
+
+// A reader who was not there is told what each knob turns; ticks of an axis stand apart.
+func TestPageSaysWhatAKnobTurnsAndKeepsTicksApart(t *testing.T) {
+	o := &Outcome{Experiment: parsed(t, "name: x\nworkload: {mode: produce}\nmetrics: [p99_us]\nknobs: [{setting: thp, values: [madvise, never]}]\n"),
+		Findings: []Finding{{Knob: "thp", Value: "never", Base: "madvise", Metric: "p99_us", Effect: Effect{Change: 1, Low: -0.9, High: 1.9}}}}
+	var page bytes.Buffer
+	if err := o.HTML(&page); err != nil || !strings.Contains(page.String(), "transparent_hugepage/enabled (always, madvise, never): madvise, never") {
+		t.Errorf("%v: the page does not say what thp is", err)
+	}
+	if ticks := o.intervals("p99_us").Ticks; len(ticks) != 4 {
+		t.Errorf("where the left side is short its middle has no tick: %v", ticks)
+	}
+	o.Findings[0].High = 0.5
+	if ticks := o.intervals("p99_us").Ticks; len(ticks) != 5 {
+		t.Errorf("%v", ticks)
 	}
 }
 

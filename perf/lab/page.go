@@ -114,10 +114,28 @@ func (o *Outcome) facts() []fact {
 	}
 	list := []fact{{"workload", work}}
 	for _, k := range e.Knobs {
-		list = append(list, fact{"knob " + k.Name, string(k.Kind) + ": " + strings.Join(k.Values, ", ") + " (the first one is what the others are held against)"})
+		list = append(list, fact{"knob " + k.Name, k.turns() + ": " + strings.Join(k.Values, ", ") + " (the first one is what the others are held against)"})
 	}
 	return append(list, fact{"order", fmt.Sprintf("%d repetitions of every combination, each time in a new random order, on a fresh broker with warmed memory; %d repetitions before them were discarded", e.Repetitions, e.Warmups)},
 		fact{"seed", fmt.Sprint(e.Seed)}, fact{"machine", o.Machine}, fact{"made", o.Made}, fact{"again", "pelton lab run " + e.File})
+}
+
+// turns says what a knob turns, to a reader who does not know its name.
+func (k Knob) turns() string {
+	switch k.Kind {
+	case KnobSetting:
+		s := Settings()[k.Name]
+		return "setting " + s.Key + s.Paths + " (" + s.Help + ")"
+	case KnobBroker:
+		return "key of the broker's configuration"
+	case KnobWorkload:
+		return "flag of the workload"
+	case KnobSysctl:
+		return "sysctl of the kernel"
+	case KnobFile:
+		return "file of the kernel"
+	}
+	return string(k.Kind)
 }
 
 // cellRows are the medians of each combination.
@@ -162,6 +180,9 @@ func axisPercent(v float64) string {
 	return percent(v)
 }
 
+// roomOfTick is what a tick's text takes of the width, in percent.
+const roomOfTick = 18.0
+
 // widest is the largest change that a plot has room for; what is beyond is cut off at its edge.
 const widest = 2.0
 
@@ -182,6 +203,9 @@ func (o *Outcome) intervals(metric string) plot {
 	in := func(v float64) string { return fmt.Sprintf("%.2f", v) }
 	p.Zero = in(x(0))
 	for _, v := range []float64{low, low / 2, 0, far / 2, far} {
+		if v == low/2 && x(v)-x(low) < roomOfTick {
+			continue
+		}
 		p.Ticks = append(p.Ticks, tick{in(x(v)), axisPercent(v) + " %"})
 	}
 	for _, f := range o.Findings {

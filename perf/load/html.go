@@ -13,7 +13,7 @@ import (
 // Sizes of a chart in the report.
 const (
 	chartW, chartH    = 860.0, 260.0
-	padLeft, padRight = 70.0, 20.0
+	padLeft, padRight = 70.0, 36.0
 	padTop, padBottom = 14.0, 38.0
 	plotW, plotH      = chartW - padLeft - padRight, chartH - padTop - padBottom
 	reportPage        = `<!doctype html>
@@ -27,10 +27,10 @@ const (
 <tr><td>{{.Rate}}</td><td>{{printf "%.1f" .R.MBPerSecond}}</td>{{range .Percentiles}}<td>{{.Value}}</td>{{end}}</tr></table></div>
 <p>{{.R.Records}} records in {{printf "%.2f" .R.Seconds}} s, {{.R.Requests}} requests, {{.R.Errors}} errors{{if .R.AskedPerSecond}}, {{.R.Late}} sent late; {{printf "%.0f" .R.AskedPerSecond}} records/s were asked for{{end}}.{{with .R.Consumed}} {{.Records}} records came to {{.Consumers}} consumers, {{printf "%.1f" .MB}} MB/s.{{end}}
 pN is the latency that N of 100 requests stayed below. {{.LatencyFrom}}.</p>
-<h2>Throughput over time</h2><p>Megabytes a second in each second of the run.</p><div class="wide">{{.Throughput}}</div>
-<h2>Latency by percentile</h2><p>{{.LatencyFrom}}. Each step to the right leaves out nine tenths of what is left; each line up is ten times as long.</p><div class="wide">{{.Curve}}</div>
-<h2>Latency over time</h2><p>Up: latency. To the right: seconds of the run. Stronger cells hold more of that second's requests, on a logarithmic scale.</p><div class="wide">{{.Heat}}</div>
-{{if .Phases}}<h2>Where requests spend their time in the broker</h2><p>Mean over sampled requests, in the order in which a request meets the phases. Each bar is all of the time of its requests.</p><div class="wide">{{.Bars}}</div>
+<h2>Throughput over time</h2><p>Up: megabytes a second. To the right: seconds of the run. {{.Pace}}</p><div class="wide">{{.Throughput}}</div>
+<h2>Latency by percentile</h2><p>Up: latency; each line is ten times the one below. To the right: the share of requests that were as fast or faster; each step leaves out nine tenths of what is left. Lower is better.</p><div class="wide">{{.Curve}}</div>
+<h2>Latency over time</h2><p>Up: latency. To the right: seconds of the run. Stronger cells hold more of that second's requests, on a logarithmic scale. Lower is better, and a lone cell far up is a stall.</p><div class="wide">{{.Heat}}</div>
+{{if .Phases}}<h2>Where requests spend their time in the broker</h2><p>Mean over sampled requests, in the order in which a request meets the phases. Each bar is all of the time of its requests, which stands behind it; less is better, but for a fetch in purgatory, which waits for records that nobody has written yet.</p><div class="wide">{{.Bars}}</div>
 <div class="wide"><table>{{range .Phases}}<tr><th>{{.Class}}</th><td><span class="key" style="background:{{.Colour}}"></span>{{.Phase}}</td><td class="n">{{.Mean}}</td><td class="n">{{.Share}}</td><th>{{.Meaning}}</th></tr>{{end}}</table></div>{{end}}
 <h2>Settings</h2><table>{{range .Settings}}<tr><th>{{.Name}}</th><td>{{.Value}}</td></tr>{{end}}</table>
 </html>
@@ -45,13 +45,13 @@ func (r *Result) html(w io.Writer) error {
 	page := struct {
 		R                       *Result
 		Made, Rate, LatencyFrom string
-		What                    string
+		What, Pace              string
 		Style                   template.CSS
 		Percentiles, Settings   []named
 		Throughput, Curve, Heat template.HTML
 		Bars                    template.HTML
 		Phases                  []phaseRow
-	}{R: r, Bars: r.phaseBars(), Phases: r.phaseRows(), What: r.what(), Style: ReportStyle,
+	}{R: r, Bars: r.phaseBars(), Phases: r.phaseRows(), What: r.what(), Pace: r.pace(), Style: ReportStyle,
 		Made: "Made " + time.Now().Format("2006-01-02 15:04:05 MST") + " by a client on " + MachineWords(".") + ".", Rate: plain(r.RecordsPerSecond), LatencyFrom: "Latency counts from sending a request to its answer",
 		Throughput: r.throughputChart(), Curve: r.percentileChart(), Heat: r.heatChart()}
 	switch {
@@ -101,6 +101,19 @@ func (r *Result) what() string {
 		return fmt.Sprintf("Produced %s, while %d consumers read everything.", producing, o.Consumers)
 	}
 	return "Produced " + producing + "."
+}
+
+// pace says what is good in the curve of the throughput.
+func (r *Result) pace() string {
+	switch {
+	case r.AskedPerSecond == 0:
+		return "Higher is better."
+	case r.Mode == ModeReplay:
+		return "What was recorded is asked for: a broker that keeps up follows its pace."
+	case r.Mode == ModeLatency && r.o.Warmup > 0:
+		return fmt.Sprintf("A rate is asked for: flat is good. The first %v is warm-up and not drawn.", r.o.Warmup)
+	}
+	return "A rate is asked for: flat is good, and a dip is a broker that did not keep up."
 }
 
 // short is a latency of ns nanoseconds with three digits.
@@ -210,7 +223,8 @@ func (r *Result) percentileChart() template.HTML {
 	for e := low; e <= high; e++ {
 		c.gridY((e-low)/(high-low), short(math.Pow(10, e)))
 	}
-	for k := 0.0; k <= nines; k++ {
+	c.tickX(math.Log10(2)/nines, "p50")
+	for k := 1.0; k <= nines; k++ {
 		c.tickX(k/nines, "p"+strings.TrimSuffix(fmt.Sprintf("%.10g", 100*(1-math.Pow(10, -k))), ".0"))
 	}
 	var points [][2]float64

@@ -30,7 +30,7 @@ func scrape(ctx context.Context, admin string) (*perf.Scrape, error) {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("metrics page: %w", err)
+		return nil, fmt.Errorf("metrics page: is admin.listener=%s set on the broker? %w", admin, err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {

@@ -144,6 +144,15 @@ func TestReportFilesAreWhole(t *testing.T) {
 	if strings.Count(s, "<svg") != 3 || strings.Contains(s, "<b>&") || strings.Contains(s, "http") || strings.Contains(s, "NaN") {
 		t.Fatalf("the report must have three charts, escape names, fetch nothing and hold no NaN:\n%s", s)
 	}
+	for _, want := range []string{"Up: megabytes a second. To the right: seconds of the run. A rate is asked for: flat is good", "Up: latency; each line is ten times the one below. To the right: the share of requests",
+		"what is left. Lower is better.", "Lower is better, and a lone cell", ">p50<", ">p90<"} {
+		if !strings.Contains(s, want) {
+			t.Errorf("who reads the report is not told: %s", want)
+		}
+	}
+	if full := (&Result{Mode: ModeProduce}).pace(); full != "Higher is better." {
+		t.Errorf("at full speed: %s", full)
+	}
 	if h, err := os.ReadFile(o.HDR); err != nil || !strings.Contains(string(h), "Percentile") {
 		t.Fatalf("%v %s", err, h)
 	}
