@@ -26,6 +26,8 @@ type fakeBroker struct {
 	n     int
 	lose  int // the batch of this number is not kept
 	twice int // the batch of this number is kept twice
+
+	fetches int64 // requests to fetch
 }
 
 func newFakeBroker(t *testing.T) *fakeBroker {
@@ -125,6 +127,7 @@ func (b *fakeBroker) answer(req kmsg.Request) kmsg.Response {
 	case *kmsg.ProduceRequest:
 		b.produce(req, resp.(*kmsg.ProduceResponse))
 	case *kmsg.FetchRequest:
+		b.fetches++
 		b.fetch(req, resp.(*kmsg.FetchResponse))
 	case *kmsg.InitProducerIDRequest:
 		resp.(*kmsg.InitProducerIDResponse).ProducerID = 5

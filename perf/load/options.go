@@ -158,6 +158,10 @@ func (o Options) checkMode(bad func(string, ...any) error) error {
 	switch {
 	case o.Rate < 0:
 		return bad("rate %v: 0 (as fast as possible) or more", o.Rate)
+	case o.Rate > 0 && !producing && o.Mode != ModeLatency && o.Mode != ModeSelfTest:
+		return bad("rate %v: for produce, mixed and latency; %s goes as fast as its source", o.Rate, o.Mode)
+	case o.Warmup > 0 && !o.warms():
+		return bad("warmup %v: for produce, latency, self-test, and for consume with a duration or a number of records; %s counts everything", o.Warmup, o.Mode)
 	case o.Linger < 0 || o.Linger > time.Minute || o.Linger > 0 && (o.Rate == 0 || !producing):
 		return bad("linger %v: up to a minute, for producing at a fixed rate; at full speed batch-bytes decides", o.Linger)
 	case o.Mode == ModeLatency && o.Rate == 0:
@@ -178,6 +182,17 @@ func (o Options) checkMode(bad func(string, ...any) error) error {
 	return nil
 }
 
+// warms is true when a run can do its work for a while before what counts.
+func (o Options) warms() bool {
+	switch o.Mode {
+	case ModeProduce, ModeLatency, ModeSelfTest:
+		return true
+	case ModeConsume:
+		return o.Group == "" && (o.Duration > 0 || o.Records > 0)
+	}
+	return false
+}
+
 func (o Options) acks() int16 {
 	switch o.Acks {
 	case "0":
@@ -188,9 +203,12 @@ func (o Options) acks() int16 {
 	return -1
 }
 
+// recordOverhead is what a small record takes beside its key and value.
+const recordOverhead = 12
+
 // perBatch is the number of records in a produce request.
 func (o Options) perBatch() int {
-	n := max(1, o.BatchBytes/(o.RecordSize+o.KeySize+12))
+	n := max(1, o.BatchBytes/(o.RecordSize+o.KeySize+recordOverhead))
 	if o.Linger > 0 {
 		n = min(n, max(1, int(o.Rate/float64(o.Connections)*o.Linger.Seconds())))
 	}

@@ -91,8 +91,7 @@ func shapeOf(e TraceEntry) shape {
 // batch builds a batch of about that shape: records of one size that do not compress, so that as many bytes move as then, whatever was
 // in them.
 func (s shape) batch(nowMs int64) ([]byte, error) {
-	const overhead = 12 // of a small record
-	each := max(0, (s.bytes-batchRecords)/s.records-overhead)
+	each := max(0, (s.bytes-batchRecords)/s.records-recordOverhead)
 	return BuildBatch(BatchSpec{Records: s.records, RecordBytes: each, Random: 1, TimeMs: nowMs})
 }
 

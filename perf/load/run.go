@@ -21,7 +21,7 @@ func Run(ctx context.Context, o Options, out io.Writer) (*Result, error) {
 	if r == nil {
 		return nil, err
 	}
-	if err == nil && o.Mode == ModeProduce && o.Rate == 0 && o.Around == nil {
+	if err == nil && o.Mode != ModeSelfTest && o.Around == nil {
 		err = r.ownLimit(ctx, o)
 	}
 	print := r.table
@@ -284,6 +284,12 @@ func (s *stage) consume(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	defer rig.Close()
+	if o.Warmup > 0 {
+		if _, err := rig.ClosedFor(ctx, o.Warmup); err != nil {
+			return nil, err
+		}
+		rig.Forget()
+	}
 	r := newResult(o)
 	err = r.watch(ctx, rig.live, func() (Outcome, error) {
 		switch {

@@ -125,6 +125,46 @@ func TestSelfTestNamesTheGeneratorsOwnLimit(t *testing.T) {
 	}
 }
 
+// Whatever was run, at full speed or at a rate, what the tool itself can do stands beside it; a replay has no such limit.
+func TestRunsKnowTheGeneratorsOwnLimit(t *testing.T) {
+	ctx := context.Background()
+	for _, mode := range []string{ModeProduce, ModeMixed} {
+		r, limit := &Result{RecordsPerSecond: 1}, Defaults(mode)
+		limit.Rate, limit.Linger, limit.RecordSize = 10_000, 5*time.Millisecond, 100 // 12 records a request on each of four connections
+		if err := r.ownLimit(ctx, limit); err != nil || r.LimitPerSecond < 20_000 {
+			t.Errorf("%s: %v, limit %v: the rate that was asked for is not the tool's limit", mode, err, r.LimitPerSecond)
+		}
+	}
+	// Answers of 64 KiB with 512 records.
+	slow, fast := Result{Requests: 10, Bytes: 655360, Records: 5120, RecordsPerSecond: 1}, Result{Requests: 10, Bytes: 655360, Records: 5120, RecordsPerSecond: math.Inf(1)}
+	if err := errors.Join(slow.ownLimit(ctx, Defaults(ModeConsume)), fast.ownLimit(ctx, Defaults(ModeConsume))); err != nil || len(slow.Notes) != 0 || len(fast.Notes) != 1 || slow.LimitPerSecond < 10_000 {
+		t.Errorf("consume: %v %v %v", err, slow.LimitPerSecond, fast.Notes)
+	}
+	replay := &Result{RecordsPerSecond: math.Inf(1)}
+	if err := replay.ownLimit(ctx, Defaults(ModeReplay)); err != nil || replay.LimitPerSecond != 0 || len(replay.Notes) != 0 {
+		t.Errorf("replay: %v %v", err, replay.Notes)
+	}
+}
+
+func TestConsumeDiscardsItsWarmUp(t *testing.T) {
+	b := newFakeBroker(t)
+	if _, err := Run(context.Background(), small(ModeProduce, b.addr()), &bytes.Buffer{}); err != nil {
+		t.Fatal(err)
+	}
+	o := small(ModeConsume, b.addr())
+	o.Partitions, o.Records, o.Duration, o.Warmup = 0, 0, 50*time.Millisecond, 50*time.Millisecond
+	r, err := Run(context.Background(), o, &bytes.Buffer{})
+	if err != nil || r.Records == 0 {
+		t.Fatalf("%v %+v", err, r)
+	}
+	b.mu.Lock()
+	all := b.fetches
+	b.mu.Unlock()
+	if r.Requests == 0 || r.Requests >= all {
+		t.Errorf("%d of %d requests counted: those of the warm-up must not", r.Requests, all)
+	}
+}
+
 func TestReportFilesAreWhole(t *testing.T) {
 	dir := t.TempDir()
 	b := newFakeBroker(t)
@@ -171,6 +211,9 @@ func TestOptionsNameWhatIsWrong(t *testing.T) {
 		"connections": func(o *Options) { o.Connections = 0 },
 		"duration":    func(o *Options) { o.Duration = 0 },
 		"rate 0":      func(o *Options) { o.Mode = ModeLatency },
+		"rate 5":      func(o *Options) { o.Mode, o.Warmup, o.Rate = ModeConsume, 0, 5 },
+		"warmup 1s":   func(o *Options) { *o = Defaults(ModeConsume); o.Warmup = time.Second },
+		"warmup 2s":   func(o *Options) { o.Mode, o.Warmup = ModeMixed, 2*time.Second },
 	} {
 		o := Defaults(ModeProduce)
 		change(&o)
