@@ -29,14 +29,15 @@ type cleaner struct {
 	upTo     int64 // found: everything below is clean now
 	made     []cleanedGroup
 
-	// Kept from batch to batch, so that a cleaning makes no garbage: which records of the batch stay, what they become, and its bytes.
-	keep    []bool
+	// Kept from batch to batch, so that a cleaning makes no garbage: which records of the batch stay, what they become, and what is not
+	// written yet.
+	sieve   batch.Sieve
 	builder batch.Builder
 	out     []byte
 }
 
-// cleanChunk is how much a cleaning reads at a time. A batch that its chunk ends in is read again: the chunk must be large against a batch.
-const cleanChunk = 4 << 20
+// writeChunk is how much a cleaning collects before it writes: small batches share a system call.
+const writeChunk = 256 << 10
 
 // lastBatch is a producer's newest batch.
 type lastBatch struct {
@@ -52,7 +53,8 @@ type cleanedGroup struct {
 
 // run does it all; files have the suffix .cleaned afterwards.
 func (c *cleaner) run() error {
-	c.scan.ahead = cleanChunk
+	c.sieve.Codecs = c.records.Codecs
+	defer c.sieve.Release()
 	if err := c.buildMap(); err != nil {
 		return err
 	}
@@ -71,7 +73,7 @@ func (c *cleaner) run() error {
 		c.made = append(c.made, cleanedGroup{seg, group})
 		rest = rest[len(group):]
 	}
-	return nil
+	return c.makeDurable()
 }
 
 // discard removes the files of a run that failed: the log may never be cleaned again, and a start would remove them anyway. What cannot be
@@ -88,7 +90,9 @@ func (c *cleaner) discard() {
 	}
 }
 
-// buildMap notes the last offset of every key of the dirty part, as far as there is room.
+// buildMap notes the last offset of every key of the dirty part, as far as there is room. It does not look at checksums: rewrite reads every
+// batch again whose keys are here, and a cleaning with a damaged one ends before anything is swapped. For the one batch that the map is full
+// in, which may lie behind what is rewritten, mapBatch does look.
 func (c *cleaner) buildMap() error {
 	var bytes, offsets int64
 	for _, s := range c.segments {
@@ -99,13 +103,15 @@ func (c *cleaner) buildMap() error {
 	c.keys = newOffsetMap(c.opt.DedupeBytes, min(uint64(bytes)/minRecord, uint64(offsets))+1)
 	c.keys.latest = c.dirty - 1
 	txns := newTxnTrack(c.aborted, c.firstDirty())
+	c.scan.trusting = true
+	defer func() { c.scan.trusting = false }()
 	for _, seg := range c.segments {
 		if seg.next <= c.dirty {
 			continue
 		}
 		c.scan.reset(seg.file, 0, seg.size, true)
 		for {
-			e, b, _, err := c.scan.next()
+			e, b, pos, err := c.scan.next()
 			if err == io.EOF {
 				break
 			}
@@ -116,7 +122,11 @@ func (c *cleaner) buildMap() error {
 				return ErrClosed
 			}
 			c.spend(e.Size)
-			if full, err := c.mapBatch(txns, &e, b); full || err != nil {
+			full, err := c.mapBatch(txns, &e, b)
+			if (full || err != nil) && !batch.CheckEntryCRC(b) {
+				return &CorruptError{Path: seg.file.Path(), Pos: pos, What: damaged, Err: batch.ErrCRC}
+			}
+			if full || err != nil {
 				return err
 			}
 		}
@@ -149,12 +159,15 @@ func (c *cleaner) mapBatch(txns *txnTrack, e *batch.Entry, b []byte) (full bool,
 	if txns.data(e) { // aborted: its keys say nothing
 		return false, nil
 	}
-	err = c.records.Each(b, func(r batch.Record) bool {
-		if r.Offset >= c.dirty && r.Key != nil && !c.keys.put(r.Key, r.Offset) {
-			full = true
-		}
+	note := func(offset int64, key []byte, _ bool) bool {
+		full = offset >= c.dirty && key != nil && !c.keys.put(key, offset)
 		return !full
-	})
+	}
+	if e.Magic == 2 {
+		err = c.sieve.Keys(b, note)
+	} else {
+		err = c.records.Each(b, func(r batch.Record) bool { return note(r.Offset, r.Key, false) })
+	}
 	if !full && err == nil {
 		c.keys.latest = max(c.keys.latest, e.Last)
 	}
@@ -189,30 +202,52 @@ func (c *cleaner) rewrite(group []*Segment, txns *txnTrack, last bool) (seg *Seg
 	}
 	txns.cleaned = nil
 	end := group[len(group)-1].next
+	c.out = c.out[:0]
 	for _, old := range group {
 		if err := c.copySegment(seg, old, txns, last, end); err != nil {
 			_ = seg.file.Close()
 			return nil, err
 		}
 	}
+	if err := c.write(seg); err != nil {
+		_ = seg.file.Close()
+		return nil, err
+	}
 	seg.next, seg.txns, seg.settled = end, slices.Clone(txns.cleaned), true
 	seg.times.addTime(seg.maxTime, int32(seg.maxTimeLast-seg.base))
-	if err = seg.file.Sync(); err == nil {
-		for _, x := range []*Index{&seg.offsets, &seg.times} {
-			if err == nil {
-				err = writeIndex(c.fs, x)
-			}
-			x.inMem, x.mem = false, nil
+	err = seg.file.StartWriteback()
+	for _, x := range []*Index{&seg.offsets, &seg.times} {
+		if err == nil {
+			err = putIndex(c.fs, x)
 		}
-	}
-	if err == nil && len(seg.txns) > 0 {
-		err = c.fs.WriteFileAtomic(seg.stem+sufTxn+sufCleaned, encodeTxnIndex(seg.txns))
+		if err == nil {
+			err = x.file.StartWriteback()
+		}
+		x.inMem, x.mem = false, nil
 	}
 	if err != nil {
 		seg.close()
 		return nil, err
 	}
 	return seg, nil
+}
+
+// makeDurable waits until everything that was made is on the disk. The kernel has been writing it since it was made, so the first sync finds
+// most of it done, and takes the names and sizes of all these files along.
+func (c *cleaner) makeDurable() error {
+	for _, g := range c.made {
+		for _, f := range []*disk.File{g.seg.file, g.seg.offsets.file, g.seg.times.file} {
+			if err := f.Sync(); err != nil {
+				return err
+			}
+		}
+		if len(g.seg.txns) > 0 {
+			if err := c.fs.WriteFileAtomic(g.seg.stem+sufTxn+sufCleaned, encodeTxnIndex(g.seg.txns)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // copySegment appends what stays of old to seg.
@@ -231,29 +266,43 @@ func (c *cleaner) copySegment(seg, old *Segment, txns *txnTrack, last bool, end 
 		}
 		c.spend(e.Size)
 		isLast := last && old.next == end && pos+int64(e.Size) == old.size
-		kept, err := c.filter(&e, b, txns, isLast, old)
-		if err != nil {
+		from := len(c.out)
+		if err := c.filter(&e, b, txns, isLast, old); err != nil {
 			return err
 		}
-		for len(kept) > 0 { // formats 0 and 1 may give several messages
+		for kept := c.out[from:]; len(kept) > 0; { // formats 0 and 1 may give several messages
 			k, err := batch.ParseEntry(kept)
 			if err != nil {
-				return err
-			}
-			if _, err := seg.file.WriteAt(kept[:k.Size], seg.size); err != nil {
 				return err
 			}
 			c.spend(k.Size)
 			seg.note(seg.size, k.Size, k.BaseOffset, k.Last, k.MaxTimestamp, c.opt.IndexInterval)
 			kept = kept[k.Size:]
 		}
+		if len(c.out) >= writeChunk {
+			if err := c.write(seg); err != nil {
+				return err
+			}
+		}
 	}
 }
 
-// filter returns what stays of one batch: all of it as it is, a new one, or nothing.
-func (c *cleaner) filter(e *batch.Entry, b []byte, txns *txnTrack, isLast bool, seg *Segment) ([]byte, error) {
+// write appends what was collected to the file of seg, which has counted it already.
+func (c *cleaner) write(seg *Segment) error {
+	if len(c.out) == 0 {
+		return nil
+	}
+	_, err := seg.file.WriteAt(c.out, seg.size-int64(len(c.out)))
+	c.out = c.out[:0]
+	return err
+}
+
+// filter collects what stays of one batch: all of it as it is, a new one, or nothing.
+func (c *cleaner) filter(e *batch.Entry, b []byte, txns *txnTrack, isLast bool, seg *Segment) error {
 	if e.Magic < 2 {
-		return c.records.FilterLegacy(b, func(r *batch.Record) bool { return c.keeps(e, r, seg) })
+		kept, err := c.records.FilterLegacy(b, func(r *batch.Record) bool { return c.keeps(e, r.Offset, r.Key, r.Value == nil, seg) })
+		c.out = append(c.out, kept...)
+		return err
 	}
 	gone, emptyTxn := false, false
 	if e.IsControl() {
@@ -263,39 +312,32 @@ func (c *cleaner) filter(e *batch.Entry, b []byte, txns *txnTrack, isLast bool, 
 	} else {
 		gone = txns.data(e)
 	}
-	all, tombstones := true, false
-	c.keep = c.keep[:0]
+	stay, tombstones := int(e.Count), false
 	if !gone && !e.IsControl() {
-		err := c.records.Each(b, func(r batch.Record) bool {
-			keep := c.keeps(e, &r, seg)
-			c.keep = append(c.keep, keep)
-			all = all && keep
-			tombstones = tombstones || (keep && r.Value == nil)
-			return true
+		var err error
+		stay, err = c.sieve.Sift(b, func(offset int64, key []byte, null bool) bool {
+			keep := c.keeps(e, offset, key, null, seg)
+			tombstones = tombstones || (keep && null)
+			return keep
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
 	horizon := (tombstones || emptyTxn) && !e.HasDeleteHorizon()
-	if !gone && all && !horizon {
-		return b, nil
+	switch {
+	case !gone && stay > 0 && stay == int(e.Count) && !horizon:
+		c.out = append(c.out, b...)
+	case !gone && stay > 0:
+		return c.rebuild(e, b, horizon)
+	case isLast || c.isLastOfProducer(e):
+		c.out = append(c.out, batch.Emptied(e.Header)...)
 	}
-	kept, err := c.rebuild(e, b, gone, horizon)
-	if err != nil || kept != nil {
-		return kept, err
-	}
-	if isLast || c.isLastOfProducer(e) {
-		return batch.Emptied(e.Header), nil
-	}
-	return nil, nil
+	return nil
 }
 
-// rebuild makes a batch of the records that stay, by what c.keep says of each; nil when none does. It is valid until the next call.
-func (c *cleaner) rebuild(e *batch.Entry, b []byte, gone, horizon bool) ([]byte, error) {
-	if gone || (!e.IsControl() && !slices.Contains(c.keep, true)) {
-		return nil, nil
-	}
+// rebuild makes a batch of the records that stay, by what c.sieve remembers.
+func (c *cleaner) rebuild(e *batch.Entry, b []byte, horizon bool) (err error) {
 	bd := &c.builder
 	bd.Reset()
 	bd.Codec, bd.Codecs = e.Codec(), c.records.Codecs
@@ -307,30 +349,29 @@ func (c *cleaner) rebuild(e *batch.Entry, b []byte, gone, horizon bool) ([]byte,
 	} else if horizon {
 		bd.DeleteHorizon = c.nowMs + c.opt.DeleteRetentionMs
 	}
-	n := 0
-	err := c.records.Each(b, func(r batch.Record) bool {
-		if e.IsControl() || c.keep[n] {
+	if e.IsControl() {
+		err = c.records.Each(b, func(r batch.Record) bool {
 			bd.Copy(&r)
-		}
-		n++
-		return true
-	})
-	if err != nil || bd.Count() == 0 {
-		return nil, err
+			return true
+		})
+	} else {
+		err = c.sieve.Copy(bd)
 	}
-	c.out, err = bd.Append(c.out[:0])
-	return c.out, err
+	if err == nil {
+		c.out, err = bd.Append(c.out)
+	}
+	return err
 }
 
 // keeps decides over one record.
-func (c *cleaner) keeps(e *batch.Entry, r *batch.Record, seg *Segment) bool {
-	if r.Offset > c.keys.latest {
+func (c *cleaner) keeps(e *batch.Entry, offset int64, key []byte, null bool, seg *Segment) bool {
+	if offset > c.keys.latest {
 		return true
 	}
-	if r.Key == nil || r.Offset < c.keys.get(r.Key) {
+	if key == nil || offset < c.keys.get(key) {
 		return false
 	}
-	if r.Value != nil {
+	if !null {
 		return true
 	}
 	switch {

@@ -3,7 +3,6 @@ package logstore
 import (
 	"errors"
 	"io/fs"
-	"path/filepath"
 	"slices"
 
 	"github.com/pelton-broker/pelton/logstore/batch"
@@ -134,7 +133,8 @@ func (w *compactWork) drop() {
 	w.l.work.cleaning = false
 }
 
-// swapWork puts the cleaned segments into the places of the old ones, so that a crash at any point leaves one or the other.
+// swapWork puts the cleaned segments into the places of the old ones, so that a crash at any point leaves one or the other. Every step is made
+// for all groups before the directory is synced for all at once: three syncs for a cleaning, however many segments it has.
 type swapWork struct {
 	l    *Log
 	w    *compactWork
@@ -151,26 +151,36 @@ func (s *swapWork) prepare() {
 
 // Run implements Work.
 func (s *swapWork) Run() {
-	for _, g := range s.w.c.made {
-		if s.err == nil && !s.lost {
-			s.err = s.swap(g)
+	if s.lost || len(s.w.c.made) == 0 {
+		return
+	}
+	for _, step := range []func(cleanedGroup) error{s.commit, s.putAside, s.reveal} {
+		for _, g := range s.w.c.made {
+			if s.err == nil {
+				s.err = step(g)
+			}
+		}
+		if s.err == nil {
+			s.err = s.l.fs.SyncDir(s.l.path)
 		}
 	}
 }
 
-// swap renames: the new log is .swap, which a start completes, Kafka's too: that one takes a .cleaned beside it for a sign that it is not
-// whole, so the log is the last to get there. Then the old files are out of the way; then the new ones have their names.
-func (s *swapWork) swap(g cleanedGroup) error {
-	f := s.l.fs
-	dir := filepath.Dir(g.seg.stem)
+// commit gives the new files the suffix .swap, which a start completes, Kafka's too: that one takes a .cleaned beside it for a sign that it is
+// not whole, so the log is the last of its group to get there, and the groups go by offset.
+func (s *swapWork) commit(g cleanedGroup) error {
 	for _, suffix := range []string{sufIndex, sufTime, sufTxn, sufLog} {
-		if err := f.Rename(g.seg.stem+suffix+sufCleaned, g.seg.stem+suffix+sufSwap); err != nil && (suffix != sufTxn || !errors.Is(err, fs.ErrNotExist)) {
+		err := s.l.fs.Rename(g.seg.stem+suffix+sufCleaned, g.seg.stem+suffix+sufSwap)
+		if err != nil && (suffix != sufTxn || !errors.Is(err, fs.ErrNotExist)) {
 			return err
 		}
 	}
-	if err := f.SyncDir(dir); err != nil {
-		return err
-	}
+	return nil
+}
+
+// putAside takes the old files out of the way, once it is durable that every new log is whole.
+func (s *swapWork) putAside(g cleanedGroup) error {
+	f := s.l.fs
 	for _, old := range g.olds {
 		for _, suffix := range []string{sufLog, sufIndex, sufTime, sufTxn} {
 			if err := f.Rename(old.stem+suffix, old.stem+suffix+sufDeleted); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -183,14 +193,13 @@ func (s *swapWork) swap(g cleanedGroup) error {
 			return err
 		}
 	}
-	// Only when the old ones are gone for good: a power cut that kept this name and brought those back would leave two logs of the same records.
-	if err := f.SyncDir(dir); err != nil {
-		return err
-	}
-	if err := f.Rename(g.seg.stem+sufLog+sufSwap, g.seg.stem+sufLog); err != nil {
-		return err
-	}
-	return f.SyncDir(dir)
+	return nil
+}
+
+// reveal gives the new log its name, only when the old ones are gone for good: a power cut that kept this name and brought those back would
+// leave two logs of the same records.
+func (s *swapWork) reveal(g cleanedGroup) error {
+	return s.l.fs.Rename(g.seg.stem+sufLog+sufSwap, g.seg.stem+sufLog)
 }
 
 // Apply implements Work.

@@ -1,7 +1,7 @@
 package logstore
 
 import (
-	"encoding/binary"
+	"math/bits"
 
 	"github.com/zeebo/xxh3"
 )
@@ -9,12 +9,18 @@ import (
 // offsetMap remembers the last offset of every key by the key's 128-bit hash, in entries of 24 bytes. It begins small and doubles, since a map
 // that fits into the processor's cache costs half as much to ask.
 type offsetMap struct {
-	slots  []byte
+	slots  []mapSlot
 	n      uint64 // slots
 	used   uint64
 	most   uint64 // entries taken before it is full: probing gets long beyond
 	limit  uint64 // slots that it may have, those that it grows out of counted
 	latest int64  // last offset that was looked at
+}
+
+// mapSlot is a key's hash and its last offset plus one, so that zero means free.
+type mapSlot struct {
+	hash xxh3.Uint128
+	next uint64
 }
 
 const (
@@ -33,57 +39,47 @@ func newOffsetMap(size int64, want uint64) *offsetMap {
 // resize moves everything to n new slots.
 func (m *offsetMap) resize(n uint64) {
 	old := m.slots
-	m.slots, m.n, m.most = make([]byte, n*mapEntry), n, n*mapLoadPct/100
-	for ; len(old) > 0; old = old[mapEntry:] {
-		if binary.LittleEndian.Uint64(old[16:]) == 0 {
-			continue
+	m.slots, m.n, m.most = make([]mapSlot, n), n, n*mapLoadPct/100
+	for i := range old {
+		if old[i].next != 0 {
+			*m.slot(old[i].hash) = old[i]
 		}
-		i := binary.LittleEndian.Uint64(old) % n
-		for binary.LittleEndian.Uint64(m.slots[i*mapEntry+16:]) != 0 {
-			i = (i + 1) % n
-		}
-		copy(m.slots[i*mapEntry:], old[:mapEntry])
 	}
 }
 
-// slot finds a key's place: its own, or the free one where it would go. Offsets are kept plus one, so that zero means free.
-func (m *offsetMap) slot(key []byte) (s []byte, mine bool, h xxh3.Uint128) {
-	h = xxh3.Hash128(key)
-	for i := h.Lo % m.n; ; i = (i + 1) % m.n {
-		s = m.slots[i*mapEntry : (i+1)*mapEntry]
-		if binary.LittleEndian.Uint64(s[16:]) == 0 {
-			return s, false, h
+// slot finds a key's place: its own, or the free one where it would go. The hash's upper bits choose where the search begins, by a
+// multiplication: a division would cost as much as the hash.
+func (m *offsetMap) slot(h xxh3.Uint128) *mapSlot {
+	i, _ := bits.Mul64(h.Lo, m.n)
+	for {
+		if s := &m.slots[i]; s.next == 0 || s.hash == h {
+			return s
 		}
-		if binary.LittleEndian.Uint64(s) == h.Lo && binary.LittleEndian.Uint64(s[8:]) == h.Hi {
-			return s, true, h
+		if i++; i == m.n {
+			i = 0
 		}
 	}
 }
 
 // put notes a key's newer offset; false when the map is full.
 func (m *offsetMap) put(key []byte, offset int64) bool {
-	s, mine, h := m.slot(key)
-	if !mine {
+	h := xxh3.Hash128(key)
+	s := m.slot(h)
+	if s.next == 0 {
 		if m.used >= m.most {
 			grown := min(2*m.n, m.limit-min(m.n, m.limit))
 			if grown <= m.n {
 				return false
 			}
 			m.resize(grown)
-			s, _, h = m.slot(key)
+			s = m.slot(h)
 		}
 		m.used++
-		binary.LittleEndian.PutUint64(s, h.Lo)
-		binary.LittleEndian.PutUint64(s[8:], h.Hi)
+		s.hash = h
 	}
-	binary.LittleEndian.PutUint64(s[16:], uint64(offset)+1)
+	s.next = uint64(offset) + 1
 	return true
 }
 
 // get is the last offset of a key, -1 when it was not seen.
-func (m *offsetMap) get(key []byte) int64 {
-	if s, mine, _ := m.slot(key); mine {
-		return int64(binary.LittleEndian.Uint64(s[16:])) - 1
-	}
-	return -1
-}
+func (m *offsetMap) get(key []byte) int64 { return int64(m.slot(xxh3.Hash128(key)).next) - 1 }

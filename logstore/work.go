@@ -268,17 +268,27 @@ func (w *birthWork) Apply() {
 	}
 }
 
-// writeIndex puts the entries into the preallocated file, cuts it to them, syncs it and opens it for reading.
+// writeIndex is putIndex, durable.
 func writeIndex(fs disk.FS, x *Index) error {
+	err := putIndex(fs, x)
+	if err != nil {
+		return err
+	}
+	if err = x.file.Sync(); err != nil {
+		_ = x.file.Close()
+		x.file = nil
+	}
+	return err
+}
+
+// putIndex puts the entries into the file, preallocated or new, cuts it to them and keeps it open for reading.
+func putIndex(fs disk.FS, x *Index) error {
 	f, err := fs.OpenFile(x.path, os.O_CREATE|os.O_RDWR, filePerm)
 	if err != nil {
 		return err
 	}
 	if _, err = f.WriteAt(x.mem, 0); err == nil {
 		err = f.Truncate(int64(len(x.mem)))
-	}
-	if err == nil {
-		err = f.Sync()
 	}
 	if err != nil {
 		_ = f.Close()

@@ -153,6 +153,19 @@ func (f *File) DataSync() error {
 	return nil
 }
 
+// StartWriteback asks the kernel to begin writing what is dirty of the file, and does not wait for it. It promises nothing: that is left to a
+// Sync, which then has less to wait for. An error is as final as one of Sync.
+func (f *File) StartWriteback() error {
+	if f.content != nil {
+		return nil
+	}
+	err := retryInterrupted(func() error { return startWriteback(f.fd) })
+	if err != nil && err != unix.EOPNOTSUPP && err != unix.ENOSYS && err != unix.EINVAL && err != unix.ESPIPE {
+		return f.fail("sync_file_range", err)
+	}
+	return nil
+}
+
 // Fallocate reserves blocks for the first n bytes without changing the length. A file system that cannot is not an error.
 func (f *File) Fallocate(n int64) error {
 	if f.content != nil {

@@ -11,3 +11,5 @@ func dropCache(fd int, off, n int64) error {
 }
 
 func adviseRandom(fd int) error { return unix.Fadvise(fd, 0, 0, unix.FADV_RANDOM) }
+
+func startWriteback(fd int) error { return unix.SyncFileRange(fd, 0, 0, unix.SYNC_FILE_RANGE_WRITE) }

@@ -1,0 +1,152 @@
+package batch
+
+// Sieve takes batches of format 2 apart for a cleaner. It reads a batch, decompressed once, no further than to tell the records' keys, and
+// whole only those that stay. The zero value is ready; it is used by one thread, and Release gives back what it holds.
+type Sieve struct {
+	Codecs          *Codecs
+	MaxDecompressed int64
+
+	head  Header
+	plain []byte
+	lent  *scratch // has the memory of plain, when that was compressed
+	kept  []int    // where the records begin that stay
+}
+
+// open makes the records of a whole batch plain. They are valid until the next call or Release.
+func (s *Sieve) open(b []byte) (err error) {
+	s.Release()
+	if s.head, err = ParseHeader(b); err != nil {
+		return err
+	}
+	s.plain = b[HeaderSize:]
+	if s.head.Codec() == None {
+		return nil
+	}
+	if s.Codecs == nil {
+		s.Codecs = NewCodecs()
+	}
+	if s.MaxDecompressed <= 0 {
+		s.MaxDecompressed = DefaultMaxDecompressed
+	}
+	s.lent = s.Codecs.get()
+	s.plain, err = s.lent.decompress(s.head.Codec(), s.plain, s.MaxDecompressed)
+	return err
+}
+
+// Release forgets the batch.
+func (s *Sieve) Release() {
+	if s.lent != nil {
+		s.Codecs.put(s.lent)
+	}
+	s.lent, s.plain, s.kept = nil, nil, s.kept[:0]
+}
+
+// Keys tells the offset and the key of every record of one whole batch, and whether its value is null, until fn returns false. A nil key is
+// a null one.
+func (s *Sieve) Keys(b []byte, fn func(offset int64, key []byte, null bool) bool) error {
+	if err := s.open(b); err != nil {
+		return err
+	}
+	i := 0
+	for n := range s.head.Count {
+		r, err := s.slim(i)
+		if err != nil {
+			return invalid(n, err.Error())
+		}
+		if !fn(s.head.BaseOffset+int64(r.delta), r.key, r.null) {
+			return nil
+		}
+		i = r.end
+	}
+	return nil
+}
+
+// Sift asks about every record of one whole batch and remembers which ones stay, for Copy. It returns how many do.
+func (s *Sieve) Sift(b []byte, keep func(offset int64, key []byte, null bool) bool) (stay int, err error) {
+	if err := s.open(b); err != nil {
+		return 0, err
+	}
+	i := 0
+	for n := range s.head.Count {
+		r, err := s.slim(i)
+		if err != nil {
+			return 0, invalid(n, err.Error())
+		}
+		if keep(s.head.BaseOffset+int64(r.delta), r.key, r.null) {
+			s.kept = append(s.kept, i)
+		}
+		i = r.end
+	}
+	return len(s.kept), nil
+}
+
+// Copy adds the records that stay to bd, whose base offset is the batch's.
+func (s *Sieve) Copy(bd *Builder) error {
+	for n, i := range s.kept {
+		rec, err := readRecord(&reader{b: s.plain, i: i}, &s.head)
+		if err != nil {
+			return invalid(int32(n), err.Error())
+		}
+		bd.Copy(&rec)
+	}
+	return nil
+}
+
+// slimRecord is a record as far as a cleaner asks.
+type slimRecord struct {
+	end   int
+	delta int32
+	key   []byte
+	null  bool
+}
+
+// slim reads the record at i. The common shape (varints of one or two bytes, the timestamp's and the offset's up to three, and a key) is
+// read in line, anything else, right or wrong, by the way that is complete.
+func (s *Sieve) slim(i int) (slimRecord, error) {
+	b := s.plain
+	if len(b)-i < headRoom {
+		return s.slimSlow(i)
+	}
+	h := (*[headRoom]byte)(b[i:])
+	length, j := uint32(h[0]), 1
+	if length >= 0x80 {
+		length, j = length&0x7f|uint32(h[1])<<7, 2
+	}
+	end := i + j + int(length>>1)
+	j++ // attributes
+	for n := 0; h[j&15] >= 0x80; n++ {
+		if j++; n == 2 {
+			return s.slimSlow(i)
+		}
+	}
+	j++
+	o := uint32(h[j&15])
+	j++
+	if o >= 0x80 {
+		o = o&0x7f | uint32(h[j&15])<<7
+		j++
+		if o >= 0x4000 {
+			o = o&0x3fff | uint32(h[j&15])<<14
+			j++
+		}
+	}
+	k := uint32(h[j&15])
+	j++
+	if k >= 0x80 {
+		k = k&0x7f | uint32(h[j&15])<<7
+		j++
+	}
+	from := i + j
+	to := from + int(k>>1)
+	// A varint that goes on behind its last byte here has that byte's top bit left in it. A zigzag that is odd is negative.
+	if length&0x4001 != 0 || k&0x4001 != 0 || o >= 1<<21 || o&1 != 0 || to >= end || end > len(b) {
+		return s.slimSlow(i)
+	}
+	return slimRecord{end: end, delta: int32(o >> 1), key: b[from:to:to], null: b[to] == 1}, nil
+}
+
+func (s *Sieve) slimSlow(i int) (slimRecord, error) {
+	r := reader{b: s.plain, i: i}
+	rec, err := readRecord(&r, &s.head)
+	return slimRecord{end: r.i, delta: int32(rec.Offset - s.head.BaseOffset), key: rec.Key, null: rec.Value == nil}, err
+}
