@@ -261,7 +261,7 @@ func FuzzAdapt(f *testing.F) {
 		}
 		var in, again Info
 		lim := Limits{Codecs: codecs, MaxDecompressed: 1 << 20}
-		b, err := Adapt(nil, set, Target{Magic: int8(magic), Codec: Codec(codec)}, lim, &in)
+		b, err := Adapt(nil, bytes.Clone(set), Target{Magic: int8(magic), Codec: Codec(codec)}, lim, &in) // which may patch the set
 		if err != nil || len(b) == 0 {
 			return
 		}
