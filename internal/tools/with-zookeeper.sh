@@ -8,6 +8,6 @@ trap stop EXIT
 port=$(python3 -c 'import socket; s=socket.socket(); s.bind(("127.0.0.1",0)); print(s.getsockname()[1])')
 # The password of the superuser in the conformance scripts, as ZooKeeper wants its digest.
 export JAVA_TOOL_OPTIONS='-Dzookeeper.DigestAuthenticationProvider.superDigest=super:lK75jTNcA+U9vtVEw5vB51mj/w4='
-internal/tools/apache start zookeeper 3.9.5 "$port" "$dir/zk" extendedTypesEnabled=true
+internal/tools/apache start zookeeper 3.9.5 "$port" "$dir/zk" extendedTypesEnabled=true enforceQuota=true
 unset JAVA_TOOL_OPTIONS
 PELTON_TEST_ZOOKEEPER=127.0.0.1:$port "$@"

@@ -21,7 +21,7 @@ func target(t *testing.T) (addr string, real bool) {
 	if addr := os.Getenv("PELTON_TEST_ZOOKEEPER"); addr != "" {
 		return addr, true
 	}
-	s, err := server.Start(server.Options{DataDir: t.TempDir(), ClientAddr: "127.0.0.1:0", ExtendedTypes: true, MaxClientCnxns: -1,
+	s, err := server.Start(server.Options{DataDir: t.TempDir(), ClientAddr: "127.0.0.1:0", ExtendedTypes: true, EnforceQuota: true, MaxClientCnxns: -1,
 		SuperDigest: server.DigestID("super:secret"), FourLetterWhitelist: "*"})
 	if err != nil {
 		t.Fatal(err)

@@ -202,7 +202,7 @@ func (a args) acl() []jute.ACL {
 func parseArgs(fields []string) args {
 	a := args{}
 	for i, f := range fields {
-		if k, v, ok := strings.Cut(f, "="); ok && !strings.HasPrefix(f, "~") && !strings.HasPrefix(f, "/") {
+		if k, v, ok := strings.Cut(f, "="); ok && !strings.HasPrefix(f, "~") && !strings.HasPrefix(f, "/") && !strings.Contains(k, ":") {
 			a[k] = v
 		} else {
 			a[strconv.Itoa(i)] = f

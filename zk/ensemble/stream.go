@@ -191,6 +191,7 @@ func (c *Core) Loaded(stream int64, t *tree.Tree, open map[int64]int32) bool {
 		return false
 	}
 	t.Zxid, t.Extended, t.Schemes = f.base.Zxid, c.Tree.Extended, c.Tree.Schemes
+	t.EnforceQuota, t.Exceeded = c.Tree.EnforceQuota, c.Tree.Exceeded
 	f.tree, f.open = t, open
 	if st := c.raft.BasicStatus().HardState; f.base.Index <= max(c.applied, st.GetCommit()) || f.msg.GetTerm() < st.GetTerm() {
 		c.settle(f)

@@ -75,7 +75,7 @@ const (
 
 func newLoop(s *Server, rec *txnlog.Recovered, secret []byte, snapDir, logDir string) (*loop, error) {
 	l := &loop{o: &s.o, srv: s, tree: rec.Tree, prep: tree.NewPrep(rec.Tree), secret: secret, peers: map[*peer]struct{}{}}
-	l.tree.Extended = s.o.ExtendedTypes
+	l.tree.Extended, l.tree.EnforceQuota = s.o.ExtendedTypes, s.o.EnforceQuota
 	l.tree.Schemes = s.o.Schemes
 	l.tree.EnsureConfig()
 	l.tick()

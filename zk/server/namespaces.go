@@ -106,6 +106,9 @@ func (l *loop) keyedMetrics() []metric {
 			}
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(l.tree.Exceeded)) {
+		values["quota_exceeded_error_per_namespace"] = append(values["quota_exceeded_error_per_namespace"], keyed{key: name, value: float64(l.tree.Exceeded[name])})
+	}
 	var out []metric
 	add := func(names, kind string, wide bool) {
 		for _, n := range strings.Fields(names) {

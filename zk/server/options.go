@@ -34,7 +34,9 @@ type Options struct {
 	SuperDigest string
 	// ExtendedTypes is zookeeper.extendedTypesEnabled: TTL nodes.
 	ExtendedTypes bool
-	SkipACL       bool // skipACL=yes
+	// EnforceQuota is zookeeper.enforceQuota: hard limits refuse writes instead of only being watched.
+	EnforceQuota bool
+	SkipACL      bool // skipACL=yes
 	// Schemes are those beyond digest and ip that ACLs may name: sasl and x509, by authProvider.*.
 	Schemes []string
 	// TLS is the secure client port.

@@ -64,6 +64,7 @@ func (o *Options) properties() map[string]func(string) error {
 			}
 			return nil
 		},
+		"enforceQuota":                    flag(&o.EnforceQuota, "true"),
 		"extendedTypesEnabled":            flag(&o.ExtendedTypes, "true"),
 		"skipACL":                         flag(&o.SkipACL, "yes"),
 		"allowSaslFailedClients":          flag(&o.AllowFailedSASL, "true"),

@@ -227,10 +227,9 @@ func (l *loop) getAllChildrenNumber(p *peer, r *jute.Reader, b []byte) ([]byte, 
 
 // oneRead is an operation of a multiRead.
 type oneRead struct {
-	op    int32
-	path  string
-	null  bool
-	watch bool
+	op   int32
+	path string
+	null bool
 }
 
 // parseMultiRead reads the operations; false when they cannot be parsed or are of both kinds. Writes alone parse.
@@ -247,7 +246,7 @@ func parseMultiRead(r *jute.Reader) (ops []oneRead, ok bool) {
 		o := oneRead{op: op}
 		if op == jute.OpGetData || op == jute.OpGetChildren {
 			o.path, o.null = r.Text()
-			o.watch = r.Bool()
+			r.Bool() // whether to watch: Apache forgets it when it rebuilds the operations
 			reads++
 		} else if !tree.SkipWrite(op, r) {
 			return nil, false
@@ -270,7 +269,7 @@ func (l *loop) multiRead(p *peer, r *jute.Reader, b []byte) ([]byte, jute.Code) 
 			break
 		}
 		at := len(b)
-		out, code := l.readNode(p, o.op, o.path, o.watch, jute.AppendMultiHeader(b, o.op, false, 0))
+		out, code := l.readNode(p, o.op, o.path, false, jute.AppendMultiHeader(b, o.op, false, 0))
 		if code == jute.OK {
 			b = out
 			continue

@@ -82,8 +82,16 @@ func TestEnsembleWithoutAKey(t *testing.T) {
 		o.Ensemble.Key, o.Ensemble.Mutual, o.SSLQuorum = nil, true, true
 		o.QuorumTLS = TLSOptions{KeyStore: filepath.Join(p.dir, "server.pem"), TrustStore: filepath.Join(p.dir, "trust.pem")}
 	}
+	for i := range r.configs {
+		r.configs[i].KeepEntries = 5 // what the lost disk is told is the state, not the log
+	}
 	r.start(0, 1, 2)
 	r.leader(0, 1, 2)
+	c := r.dial(0, 1)
+	for i := range 20 {
+		again(t, func() (*zk.Stat, error) { return c.Set("/", []byte{byte(i)}, -1) })
+	}
+	c.Close()
 	first := openRaw(t, r.servers[0], nil)
 	for round := range 2 {
 		for i := range 3 {
@@ -119,13 +127,13 @@ func TestTLSSettingsThatCannotBe(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, o := range map[string]TLSOptions{
-		"keyStore.location must be set":           {TrustStore: filepath.Join(p.dir, "trust.pem")},
-		"keytool -importkeystore":                 {KeyStore: p12, TrustStore: filepath.Join(p.dir, "trust.pem")},
-		"PKCS12 stores are not read":              {KeyStore: p12, KeyStoreType: "PKCS12", TrustStore: filepath.Join(p.dir, "trust.pem")},
-		"trustStore.location must be set":         {KeyStore: filepath.Join(p.dir, "server.pem")},
-		"holds no private key":                    {KeyStore: filepath.Join(p.dir, "trust.pem"), TrustStore: filepath.Join(p.dir, "trust.pem")},
-		"no such file":                            {KeyStore: filepath.Join(p.dir, "none.pem")},
-		"unknown cipher suite TLS_OF_MY_OWN_MAKE": {KeyStore: filepath.Join(p.dir, "server.pem"), ClientAuth: "none", Suites: []string{"TLS_OF_MY_OWN_MAKE"}},
+		"keyStore.location must be set":                                     {TrustStore: filepath.Join(p.dir, "trust.pem")},
+		"is neither PEM nor JKS":                                            {KeyStore: p12, TrustStore: filepath.Join(p.dir, "trust.pem")},
+		"PKCS12 stores are not read; convert it: openssl pkcs12 -in " + p12: {KeyStore: p12, KeyStoreType: "PKCS12", TrustStore: filepath.Join(p.dir, "trust.pem")},
+		"trustStore.location must be set":                                   {KeyStore: filepath.Join(p.dir, "server.pem")},
+		"holds no private key":                                              {KeyStore: filepath.Join(p.dir, "trust.pem"), TrustStore: filepath.Join(p.dir, "trust.pem")},
+		"no such file":                                                      {KeyStore: filepath.Join(p.dir, "none.pem")},
+		"unknown cipher suite TLS_OF_MY_OWN_MAKE":                           {KeyStore: filepath.Join(p.dir, "server.pem"), ClientAuth: "none", Suites: []string{"TLS_OF_MY_OWN_MAKE"}},
 	} {
 		opts := Options{SSLQuorum: true, QuorumTLS: o}
 		opts.setDefaults()

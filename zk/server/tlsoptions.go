@@ -174,14 +174,19 @@ func readStore(fs disk.FS, path, kind, password, passwordPath string) (*store, e
 	case strings.EqualFold(kind, "PEM") || kind == "" && strings.Contains(string(b), "-----BEGIN "):
 		s, err = parsePEM(b)
 	case strings.EqualFold(kind, "PKCS12"):
-		err = errors.New("PKCS12 stores are not read; convert it with keytool -importkeystore -deststoretype JKS, or to PEM")
+		err = fmt.Errorf("PKCS12 stores are not read; %s", toPEM(path))
 	default:
-		err = errors.New("is neither PEM nor JKS; convert it with keytool -importkeystore -deststoretype JKS")
+		err = fmt.Errorf("is neither PEM nor JKS; %s", toPEM(path))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrTLS, path, err)
 	}
 	return s, nil
+}
+
+// toPEM says how a store becomes one that is read here.
+func toPEM(path string) string {
+	return fmt.Sprintf("convert it: openssl pkcs12 -in %s -nodes -out STORE.pem, and name that file", path)
 }
 
 func parsePEM(b []byte) (*store, error) {

@@ -23,6 +23,7 @@ type change struct {
 	version, cversion, aversion int32
 	children                    int32
 	owner                       int64
+	bytes                       int32 // of its data
 	acl                         []jute.ACL
 }
 
@@ -73,7 +74,7 @@ func (p *Prep) look(path string) (change, bool) {
 	if n == nil {
 		return change{}, false
 	}
-	return change{version: n.Version, cversion: n.Cversion, aversion: n.Aversion, children: int32(len(n.children)), owner: n.owner, acl: p.tree.acls.list(n.acl)}, true
+	return change{version: n.Version, cversion: n.Cversion, aversion: n.Aversion, children: int32(len(n.children)), owner: n.owner, bytes: int32(len(n.Data)), acl: p.tree.acls.list(n.acl)}, true
 }
 
 func (p *Prep) put(zxid int64, path string, c change) {
@@ -254,10 +255,13 @@ func (p *Prep) create(w *write, who *Caller, x *Txn) jute.Code {
 	if kindOf(parent.owner) == ephemeral {
 		return jute.NoChildrenForEphemerals
 	}
+	if !p.tree.withinQuota(path, int64(len(w.data)), 1) {
+		return jute.QuotaExceeded
+	}
 	x.Op, x.Path, x.Data, x.ACL = w.op, path, clone(w.data), acl
 	x.ParentCversion = parent.cversion + 1
 	isEphemeral := w.flags == jute.FlagEphemeral || w.flags == jute.FlagEphemeralSequential
-	c := change{acl: acl}
+	c := change{acl: acl, bytes: int32(len(w.data))}
 	switch {
 	case w.op == jute.OpCreateContainer:
 		c.owner = ownerContainer
@@ -334,9 +338,13 @@ func (p *Prep) setData(w *write, who *Caller, x *Txn) jute.Code {
 	if !Allowed(n.acl, jute.PermWrite, who.IDs) {
 		return jute.NoAuth
 	}
+	if !p.tree.withinQuota(w.path, int64(len(w.data))-int64(n.bytes), 0) {
+		return jute.QuotaExceeded
+	}
 	if n.version, ok = next(n.version, w.version); !ok {
 		return jute.BadVersion
 	}
+	n.bytes = int32(len(w.data))
 	x.Path, x.Data, x.Version = w.path, clone(w.data), n.version
 	p.put(x.Zxid, w.path, n)
 	return jute.OK

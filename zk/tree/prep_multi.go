@@ -28,7 +28,7 @@ func parseMulti(r *jute.Reader) ([]write, error) {
 			return nil, fmt.Errorf("%w: null path", jute.MarshallingError)
 		}
 		if isCreate(op) {
-			if w.flags < 0 || w.flags > jute.FlagPersistentSequentTTL {
+			if !rebuilt(op, w.flags) {
 				return nil, fmt.Errorf("%w: create flags %d", jute.MarshallingError, w.flags)
 			}
 			w.op = createOp(op, w.flags)
@@ -39,6 +39,11 @@ func parseMulti(r *jute.Reader) ([]write, error) {
 
 func isCreate(op int32) bool {
 	return op == jute.OpCreate || op == jute.OpCreate2 || op == jute.OpCreateContainer || op == jute.OpCreateTTL
+}
+
+// rebuilt says whether a create within a multi has flags that Apache can rebuild it with: of what is no createTTL nothing is made that has a time to live.
+func rebuilt(op, flags int32) bool {
+	return flags >= 0 && flags <= jute.FlagPersistentSequentTTL && (flags < jute.FlagPersistentTTL || op == jute.OpCreateTTL)
 }
 
 // createOp is the operation that a create within a multi becomes: Apache's client library rebuilds it from its flags.
@@ -109,5 +114,5 @@ func (p *Prep) CloseSession(x *Txn) {
 // SkipWrite reads past one write operation, as multiRead does with those that it refuses.
 func SkipWrite(op int32, r *jute.Reader) bool {
 	var w write
-	return op != jute.OpDeleteContainer && op != jute.OpSetACL && op != jute.OpReconfig && w.parse(op, r) == nil
+	return op != jute.OpDeleteContainer && op != jute.OpSetACL && op != jute.OpReconfig && w.parse(op, r) == nil && (!isCreate(op) || rebuilt(op, w.flags))
 }

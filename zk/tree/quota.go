@@ -7,7 +7,7 @@ import (
 )
 
 // A quota on /a is the node /zookeeper/quota/a with two children: zookeeper_limits says what is allowed
-// (Apache's default only warns, so nothing is refused here either) and zookeeper_stats what is there.
+// (hard limits are kept with EnforceQuota alone, and the others are never more than advice) and zookeeper_stats what is there.
 const (
 	limitsName = "zookeeper_limits"
 	statsName  = "zookeeper_stats"
@@ -79,6 +79,47 @@ func (t *Tree) setStats(n *Node, s quotaStats) {
 	was := len(n.Data)
 	n.Data = s.appendTo(nil)
 	t.dataBytes += int64(len(n.Data) - was)
+}
+
+// withinQuota says whether a write may add bytes and nodes where the limits nearest to path count. What it is added to is what has been applied: writes
+// that are under way together may go past a limit together, as Apache's do.
+func (t *Tree) withinQuota(path string, bytes, count int64) bool {
+	if !t.EnforceQuota || len(t.quotas) == 0 {
+		return true
+	}
+	for up := path; up != ""; up, _ = split(up) {
+		if _, ok := t.quotas[up]; !ok {
+			continue
+		}
+		limits, known := t.quotaText(up, limitsName)
+		used, counted := t.quotaText(up, statsName)
+		if known && counted && (over(used.count, count, limits.hardCount) || over(used.bytes, bytes, limits.hardBytes)) {
+			t.exceeded(up)
+			return false
+		}
+		return true
+	}
+	return true
+}
+
+// over: a write that changes nothing of what is limited passes, also where the limit is broken already; one that takes away does not.
+func over(used, more, limit int64) bool { return more != 0 && limit >= 0 && used+more > limit }
+
+func (t *Tree) quotaText(of, name string) (quotaStats, bool) {
+	n := t.nodes[quotaPath+of+"/"+name]
+	if n == nil {
+		return quotaStats{}, false
+	}
+	return parseStats(n.Data)
+}
+
+// exceeded counts a refusal for the child of the root that it is below.
+func (t *Tree) exceeded(of string) {
+	top, _, _ := strings.Cut(of[1:], "/")
+	if t.Exceeded == nil {
+		t.Exceeded = map[string]int64{}
+	}
+	t.Exceeded[top]++
 }
 
 // recount fills a fresh zookeeper_stats node with what is below path.

@@ -37,6 +37,9 @@ type Result struct {
 type Tree struct {
 	// Extended switches TTL nodes on (zookeeper.extendedTypesEnabled).
 	Extended bool
+	// EnforceQuota keeps hard limits (zookeeper.enforceQuota), and Exceeded counts what they refused, by child of the root.
+	EnforceQuota bool
+	Exceeded     map[string]int64
 	// Schemes are those beyond world, auth, digest and ip that an ACL may name.
 	Schemes []string
 

@@ -125,6 +125,27 @@ func TestQuotaOfGarbageHurtsNobody(t *testing.T) {
 	}
 }
 
+// TestHardLimitsBindWhenTheyAreEnforced, and else they are advice, as by default in Apache's; the conformance scripts have the rest.
+func TestHardLimitsBindWhenTheyAreEnforced(t *testing.T) {
+	for _, enforce := range []bool{false, true} {
+		w := newWorld(t)
+		w.tree.EnforceQuota = enforce
+		w.request(1, jute.OpCreate, createBody("/q", 0))
+		w.request(1, jute.OpCreate, createBody("/zookeeper/quota/q", 0))
+		for name, text := range map[string]string{limitsName: "count=-1,bytes=-1=;byteHardLimit=-1;countHardLimit=1", statsName: "count=0,bytes=0"} {
+			w.request(1, jute.OpCreate, jute.AppendInt(jute.AppendACL(jute.AppendBuffer(jute.AppendText(nil, "/zookeeper/quota/q/"+name), []byte(text)), OpenACL()), 0))
+		}
+		w.final()
+		x := w.request(1, jute.OpCreate, createBody("/q/more", 0))
+		if refused := x.Op == jute.OpError && x.Err == jute.QuotaExceeded; refused != enforce {
+			t.Errorf("enforced %v: operation %d, %v", enforce, x.Op, x.Err)
+		}
+		if n := w.tree.Exceeded["q"]; enforce != (n == 1) {
+			t.Errorf("enforced %v: %d refusals counted", enforce, n)
+		}
+	}
+}
+
 // CVE-2026-59739: what setWatches makes up is read-checked like any event; the ACL travels with it.
 func TestRewatchEventsCarryTheACL(t *testing.T) {
 	w := newWorld(t)
