@@ -121,6 +121,11 @@ func multi(verb string, a args) (int32, []byte) {
 	if verb == "multiRead" {
 		op = jute.OpMultiRead
 	}
+	for key := range a {
+		if key != "0" && key != "end" {
+			panic("a multi whose operations are read as " + key)
+		}
+	}
 	var b []byte
 	if ops := a["0"]; ops != "" {
 		for _, text := range strings.Split(ops, "+") {
