@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -191,7 +192,9 @@ func (e *fetch) answer(b []byte, s *Stats) error {
 	due := e.stretches[e.turn].Partition
 	r.skip(24)
 	for range r.compactLen() { // aborted transactions
-		r.skip(16)
+		if r.skip(16); r.bad {
+			break // the count may be in the billions
+		}
 		r.tags()
 	}
 	r.skip(4)
@@ -310,7 +313,7 @@ func (r *reader) int32() int32 {
 
 func (r *reader) uvarint() int {
 	v, n := binary.Uvarint(r.b)
-	if n <= 0 || v > 1<<31 {
+	if n <= 0 || v > math.MaxInt32 {
 		r.bad, r.b = true, nil
 		return 0
 	}

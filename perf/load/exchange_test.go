@@ -222,6 +222,13 @@ func (c *canned) Read(b []byte) (int, error) {
 	return 8 + copy(b[8:], body), nil
 }
 
+// manyAborted is an answer to a fetch that counts two billion aborted transactions and ends there.
+func manyAborted() []byte {
+	b := fetchAnswer(nil, 0)
+	one := bytes.Index(b, []byte{0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2}) // the one that it has, behind their number
+	return append(b[:one-1], 0xFF, 0xFF, 0xFF, 0xFF, 0x07)
+}
+
 func FuzzAnswer(f *testing.F) {
 	f.Add(produceAnswer(0, 0), fetchAnswer([]byte("not a batch"), 0))
 	batch, err := BuildBatch(BatchSpec{Records: 2, RecordBytes: 10})
@@ -229,6 +236,7 @@ func FuzzAnswer(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(produceAnswer(0, 3), fetchAnswer(batch, 0))
+	f.Add(produceAnswer(0, 0), manyAborted())
 	f.Fuzz(func(t *testing.T, produced, fetched []byte) {
 		p, err := newProduce(ProduceSpec{Topic: "t", Partitions: []int32{0}, Acks: 1, Batch: batch, ProducerID: -1})
 		if err != nil {
