@@ -1,6 +1,7 @@
 package load
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
