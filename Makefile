@@ -21,7 +21,7 @@ CHECKED   := $(GO) test -tags invariants
 endif
 
 .PHONY: help build run test race release-test lint lint-full fuzz-smoke sim sim-ci sim-soak mutants power-cut disk-faults bench bench-latency bench-rivals bench-compare lab-tiny lab-check measuring \
-	gen gen-check cover cross ci interop interop-prepare old-clients differential differential-self zookeeper modes modes-short zk-sim zk-linear zk-linear-short zk-linear-apache zk-three zk-kafka zk-kafka-short zk-clients zk-docs zk-surface topic-id bench-zk bench-storage golden-kafka golden-kafka-short kill-loop moving test-giouring soak clean
+	gen gen-check cover cross ci interop interop-prepare old-clients differential differential-self zookeeper modes modes-short zk-sim zk-linear zk-linear-short zk-linear-apache zk-three zk-five zk-kafka zk-kafka-short zk-clients zk-docs zk-surface topic-id bench-zk bench-storage golden-kafka golden-kafka-short kill-loop moving test-giouring soak clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -179,6 +179,9 @@ zk-linear-apache: ## the same script on three Apache ZooKeeper 3.9.5 (needs Java
 
 zk-three: build ## three servers from one zoo.cfg, Apache's zkCli and a kazoo lock on them, each server killed once (needs Java, Maven, python3)
 	internal/tools/ensemble-three.sh
+
+zk-five: build ## five servers behind a wall that leaves clients their client ports: rolled one by one, one disk replaced, killed down to no majority; a client loses nothing (root for the wall; python3)
+	internal/tools/ensemble-five.sh
 
 zk-kafka: build ## Kafka 0.8.2.2, 2.2.2 and 3.9.1 (three brokers, one killed) on our coordination server, killed as well; znodes against Apache ZooKeeper's
 	$(GO) run ./internal/tools/estate $(ARGS)

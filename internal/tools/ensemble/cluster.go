@@ -21,13 +21,14 @@ import (
 
 // cluster is three servers, each in a network namespace of its own when that is allowed.
 type cluster struct {
-	dir     string
-	command string
-	base    int // first port
-	spaces  bool
-	volumes []volume // none where there are no loop devices
-	procs   [3]*exec.Cmd
-	stopped [3]bool
+	dir      string
+	command  string
+	base     int // first port
+	spaces   bool
+	patience time.Duration // how long the servers may take to form an ensemble
+	volumes  []volume      // none where there are no loop devices
+	procs    [3]*exec.Cmd
+	stopped  [3]bool
 }
 
 const (
@@ -35,8 +36,8 @@ const (
 	network = "10.215.7."
 )
 
-func newCluster(dir, command string, base int) (*cluster, error) {
-	c := &cluster{dir: dir, command: command, base: base}
+func newCluster(dir, command string, base int, patience time.Duration) (*cluster, error) {
+	c := &cluster{dir: dir, command: command, base: base, patience: patience}
 	key := make([]byte, 32)
 	if _, err := rand.Read(key); err != nil {
 		return nil, err
@@ -196,13 +197,13 @@ func (c *cluster) role(i int) string {
 
 // wait returns when all three serve.
 func (c *cluster) wait() error {
-	for until := time.Now().Add(3 * time.Minute); time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
+	for until := time.Now().Add(c.patience); time.Now().Before(until); time.Sleep(100 * time.Millisecond) {
 		roles := c.role(0) + " " + c.role(1) + " " + c.role(2)
 		if strings.Count(roles, "follower") == 2 && strings.Contains(roles, "leader") {
 			return nil
 		}
 	}
-	return errors.New("the servers form no ensemble within three minutes; their logs are in " + c.dir)
+	return fmt.Errorf("the servers form no ensemble within %s: %q, %q, %q; with -keep their logs stay in %s", c.patience, c.role(0), c.role(1), c.role(2), c.dir)
 }
 
 func (c *cluster) leader() int {

@@ -26,15 +26,16 @@ func main() {
 	command := flag.String("command", "bin/pelton zk server --config {cfg}", "how a server is started; {cfg} is its zoo.cfg")
 	base := flag.Int("port", 21540, "the first of 30 ports")
 	seed := flag.Int64("seed", 1, "of what goes wrong when")
+	patience := flag.Duration("patience", 3*time.Minute, "how long the servers may take to form an ensemble after something went wrong")
 	keep := flag.Bool("keep", false, "leave the servers' directories")
 	flag.Parse()
-	if err := linear(*ops, *clients, *command, *base, *seed, *keep); err != nil {
+	if err := linear(*ops, *clients, *command, *base, *seed, *patience, *keep); err != nil {
 		fmt.Fprintln(os.Stderr, "ensemble:", err)
 		os.Exit(1)
 	}
 }
 
-func linear(ops, clients int, command string, base int, seed int64, keep bool) error {
+func linear(ops, clients int, command string, base int, seed int64, patience time.Duration, keep bool) error {
 	dir, err := os.MkdirTemp("", "pelton-ensemble")
 	if err != nil {
 		return err
@@ -42,7 +43,7 @@ func linear(ops, clients int, command string, base int, seed int64, keep bool) e
 	if !keep {
 		defer os.RemoveAll(dir)
 	}
-	c, err := newCluster(dir, command, base)
+	c, err := newCluster(dir, command, base, patience)
 	if err != nil {
 		return err
 	}
@@ -73,7 +74,13 @@ func linear(ops, clients int, command string, base int, seed int64, keep bool) e
 	}
 	harmed := make(chan error, 1)
 	harming, working := task.NewGroup(), task.NewGroup()
-	harming.Go("harm", func(ctx context.Context) { harmed <- harm(c, rand.New(rand.NewSource(seed)), ctx.Done()) })
+	harming.Go("harm", func(ctx context.Context) {
+		err := harm(c, rand.New(rand.NewSource(seed)), ctx.Done())
+		if err != nil {
+			w.done.Store(int64(ops)) // what is not harmed proves nothing
+		}
+		harmed <- err
+	})
 	for i := range clients {
 		working.Go("client", func(context.Context) { w.client(i, rand.New(rand.NewSource(seed+int64(i)*1000))) })
 	}
