@@ -240,8 +240,18 @@ func atRest(index string) error {
 	}
 }
 
-// closedSegments are the files, by inode, of all segments but the last, and their size.
-func (t *target) closedSegments(topic string) (inodes []uint64, bytes int64, err error) {
+// segmentFile tells a segment's file from one that is made of it. The inode alone does not: the file system gives those of deleted files to new ones.
+type segmentFile struct {
+	inode uint64
+	size  int64
+}
+
+func segmentFileOf(info fs.FileInfo) segmentFile {
+	return segmentFile{inode: info.Sys().(*syscall.Stat_t).Ino, size: info.Size()}
+}
+
+// closedSegments are the files of all segments but the last, and their size.
+func (t *target) closedSegments(topic string) (files []segmentFile, bytes int64, err error) {
 	dir, err := t.partitionDir(topic)
 	if err != nil {
 		return nil, 0, err
@@ -259,13 +269,13 @@ func (t *target) closedSegments(topic string) (inodes []uint64, bytes int64, err
 		if err != nil {
 			return nil, 0, err
 		}
-		inodes, bytes = append(inodes, info.Sys().(*syscall.Stat_t).Ino), bytes+info.Size()
+		files, bytes = append(files, segmentFileOf(info)), bytes+info.Size()
 	}
-	return inodes, bytes, nil
+	return files, bytes, nil
 }
 
 // uncleaned counts the files that are still a segment, and those that are on their way to be one.
-func (t *target) uncleaned(topic string, dirty []uint64) (n int, err error) {
+func (t *target) uncleaned(topic string, dirty []segmentFile) (n int, err error) {
 	dir, err := t.partitionDir(topic)
 	if err != nil {
 		return 0, err
@@ -287,7 +297,7 @@ func (t *target) uncleaned(topic string, dirty []uint64) (n int, err error) {
 			if err != nil {
 				return 0, err
 			}
-			if slices.Contains(dirty, info.Sys().(*syscall.Stat_t).Ino) {
+			if slices.Contains(dirty, segmentFileOf(info)) {
 				n++
 			}
 		}
