@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/zeebo/xxh3"
+
 	"github.com/pelton-broker/pelton/internal/disk"
 	"github.com/pelton-broker/pelton/logstore/batch"
 )
@@ -32,6 +34,8 @@ type cleaner struct {
 	// Kept from batch to batch, so that a cleaning makes no garbage: which records of the batch stay, what they become, and what is not
 	// written yet.
 	sieve   batch.Sieve
+	hashes  hashes
+	found   uint64 // of no meaning: see offsetMap.find
 	builder batch.Builder
 	out     []byte
 }
@@ -159,14 +163,19 @@ func (c *cleaner) mapBatch(txns *txnTrack, e *batch.Entry, b []byte) (full bool,
 	if txns.data(e) { // aborted: its keys say nothing
 		return false, nil
 	}
-	note := func(offset int64, key []byte, _ bool) bool {
-		full = offset >= c.dirty && key != nil && !c.keys.put(key, offset)
-		return !full
-	}
 	if e.Magic == 2 {
-		err = c.sieve.Keys(b, note)
+		err = c.sieve.Keys(b, func(group []batch.KeyOf) bool {
+			c.found += c.keys.find(group, &c.hashes)
+			for i := range group {
+				full = full || (group[i].Offset >= c.dirty && group[i].Key != nil && !c.keys.put(c.hashes[i], group[i].Offset))
+			}
+			return !full
+		})
 	} else {
-		err = c.records.Each(b, func(r batch.Record) bool { return note(r.Offset, r.Key, false) })
+		err = c.records.Each(b, func(r batch.Record) bool {
+			full = r.Offset >= c.dirty && r.Key != nil && !c.keys.put(xxh3.Hash128(r.Key), r.Offset)
+			return !full
+		})
 	}
 	if !full && err == nil {
 		c.keys.latest = max(c.keys.latest, e.Last)
@@ -300,7 +309,10 @@ func (c *cleaner) write(seg *Segment) error {
 // filter collects what stays of one batch: all of it as it is, a new one, or nothing.
 func (c *cleaner) filter(e *batch.Entry, b []byte, txns *txnTrack, isLast bool, seg *Segment) error {
 	if e.Magic < 2 {
-		kept, err := c.records.FilterLegacy(b, func(r *batch.Record) bool { return c.keeps(e, r.Offset, r.Key, r.Value == nil, seg) })
+		kept, err := c.records.FilterLegacy(b, func(r *batch.Record) bool {
+			k := batch.KeyOf{Offset: r.Offset, Key: r.Key, Null: r.Value == nil}
+			return c.keeps(e, &k, xxh3.Hash128(r.Key), seg)
+		})
 		c.out = append(c.out, kept...)
 		return err
 	}
@@ -315,10 +327,13 @@ func (c *cleaner) filter(e *batch.Entry, b []byte, txns *txnTrack, isLast bool, 
 	stay, tombstones := int(e.Count), false
 	if !gone && !e.IsControl() {
 		var err error
-		stay, err = c.sieve.Sift(b, func(offset int64, key []byte, null bool) bool {
-			keep := c.keeps(e, offset, key, null, seg)
-			tombstones = tombstones || (keep && null)
-			return keep
+		stay, err = c.sieve.Sift(b, func(group []batch.KeyOf) {
+			c.found += c.keys.find(group, &c.hashes)
+			for i := range group {
+				r := &group[i]
+				r.Keep = c.keeps(e, r, c.hashes[i], seg)
+				tombstones = tombstones || (r.Keep && r.Null)
+			}
 		})
 		if err != nil {
 			return err
@@ -363,15 +378,15 @@ func (c *cleaner) rebuild(e *batch.Entry, b []byte, horizon bool) (err error) {
 	return err
 }
 
-// keeps decides over one record.
-func (c *cleaner) keeps(e *batch.Entry, offset int64, key []byte, null bool, seg *Segment) bool {
-	if offset > c.keys.latest {
+// keeps decides over one record, whose key has this hash.
+func (c *cleaner) keeps(e *batch.Entry, r *batch.KeyOf, hash xxh3.Uint128, seg *Segment) bool {
+	if r.Offset > c.keys.latest {
 		return true
 	}
-	if key == nil || offset < c.keys.get(key) {
+	if r.Key == nil || r.Offset < c.keys.get(hash) {
 		return false
 	}
-	if !null {
+	if !r.Null {
 		return true
 	}
 	switch {

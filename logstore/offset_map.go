@@ -4,6 +4,8 @@ import (
 	"math/bits"
 
 	"github.com/zeebo/xxh3"
+
+	"github.com/pelton-broker/pelton/logstore/batch"
 )
 
 // offsetMap remembers the last offset of every key by the key's 128-bit hash, in entries of 24 bytes. It begins small and doubles, since a map
@@ -61,9 +63,26 @@ func (m *offsetMap) slot(h xxh3.Uint128) *mapSlot {
 	}
 }
 
-// put notes a key's newer offset; false when the map is full.
-func (m *offsetMap) put(key []byte, offset int64) bool {
-	h := xxh3.Hash128(key)
+// hashes are those of a group's keys.
+type hashes [batch.KeyGroup]xxh3.Uint128
+
+// find hashes keys and has the processor fetch all their slots at once: a map that is larger than its cache answers one by one only as fast as
+// the memory does. The sum means nothing; it makes the loads happen.
+func (m *offsetMap) find(group []batch.KeyOf, hs *hashes) (sum uint64) {
+	for i := range group {
+		if group[i].Key != nil {
+			hs[i] = xxh3.Hash128(group[i].Key)
+		}
+	}
+	for i := range group {
+		at, _ := bits.Mul64(hs[i].Lo, m.n)
+		sum += m.slots[at].next
+	}
+	return sum
+}
+
+// put notes the newer offset of a key by its hash; false when the map is full.
+func (m *offsetMap) put(h xxh3.Uint128, offset int64) bool {
 	s := m.slot(h)
 	if s.next == 0 {
 		if m.used >= m.most {
@@ -81,5 +100,5 @@ func (m *offsetMap) put(key []byte, offset int64) bool {
 	return true
 }
 
-// get is the last offset of a key, -1 when it was not seen.
-func (m *offsetMap) get(key []byte) int64 { return int64(m.slot(xxh3.Hash128(key)).next) - 1 }
+// get is the last offset of a key by its hash, -1 when it was not seen.
+func (m *offsetMap) get(h xxh3.Uint128) int64 { return int64(m.slot(h).next) - 1 }

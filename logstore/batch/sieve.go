@@ -10,7 +10,22 @@ type Sieve struct {
 	plain []byte
 	lent  *scratch // has the memory of plain, when that was compressed
 	kept  []int    // where the records begin that stay
+
+	group [KeyGroup]KeyOf
+	at    [KeyGroup]int // where the records of group begin
 }
+
+// KeyOf is a record as far as a cleaner asks. Key is nil for null, and valid during the call only.
+type KeyOf struct {
+	Offset int64
+	Key    []byte
+	Null   bool // the value is
+	Keep   bool // the answer
+}
+
+// KeyGroup is how many records are asked about at a time: enough of them for the caller to look many keys up in memory at once, which costs
+// little more than one.
+const KeyGroup = 64
 
 // open makes the records of a whole batch plain. They are valid until the next call or Release.
 func (s *Sieve) open(b []byte) (err error) {
@@ -41,43 +56,51 @@ func (s *Sieve) Release() {
 	s.lent, s.plain, s.kept = nil, nil, s.kept[:0]
 }
 
-// Keys tells the offset and the key of every record of one whole batch, and whether its value is null, until fn returns false. A nil key is
-// a null one.
-func (s *Sieve) Keys(b []byte, fn func(offset int64, key []byte, null bool) bool) error {
+// Keys tells of the records of one whole batch, in groups, until fn returns false.
+func (s *Sieve) Keys(b []byte, fn func(group []KeyOf) bool) error {
 	if err := s.open(b); err != nil {
 		return err
 	}
-	i := 0
-	for n := range s.head.Count {
-		r, err := s.slim(i)
+	for n, i := int32(0), 0; n < s.head.Count; {
+		group, end, err := s.next(n, i)
 		if err != nil {
-			return invalid(n, err.Error())
+			return err
 		}
-		if !fn(s.head.BaseOffset+int64(r.delta), r.key, r.null) {
+		if !fn(group) {
 			return nil
 		}
-		i = r.end
+		n, i = n+int32(len(group)), end
 	}
 	return nil
 }
 
-// Sift asks about every record of one whole batch and remembers which ones stay, for Copy. It returns how many do.
-func (s *Sieve) Sift(b []byte, keep func(offset int64, key []byte, null bool) bool) (stay int, err error) {
-	if err := s.open(b); err != nil {
-		return 0, err
-	}
-	i := 0
-	for n := range s.head.Count {
+// Sift asks about the records of one whole batch, in groups, and remembers which ones stay, for Copy. It returns how many do.
+func (s *Sieve) Sift(b []byte, fn func(group []KeyOf)) (stay int, err error) {
+	err = s.Keys(b, func(group []KeyOf) bool {
+		fn(group)
+		for k := range group {
+			if group[k].Keep {
+				s.kept = append(s.kept, s.at[k])
+			}
+		}
+		return true
+	})
+	return len(s.kept), err
+}
+
+// next reads a group of records from number n on, which begins at i, and tells where it ends.
+func (s *Sieve) next(n int32, i int) (group []KeyOf, end int, err error) {
+	group = s.group[:min(int(s.head.Count-n), KeyGroup)]
+	for k := range group {
 		r, err := s.slim(i)
 		if err != nil {
-			return 0, invalid(n, err.Error())
+			return nil, 0, invalid(n+int32(k), err.Error())
 		}
-		if keep(s.head.BaseOffset+int64(r.delta), r.key, r.null) {
-			s.kept = append(s.kept, i)
-		}
+		group[k] = KeyOf{Offset: s.head.BaseOffset + int64(r.delta), Key: r.key, Null: r.null}
+		s.at[k] = i
 		i = r.end
 	}
-	return len(s.kept), nil
+	return group, i, nil
 }
 
 // Copy adds the records that stay to bd, whose base offset is the batch's.

@@ -30,7 +30,7 @@ func list() []mutant {
 		{"checkpoint before data: the recovery point follows the write", appends, "if op.Durable {", "if true || op.Durable {"},
 		{"torn batch accepted: checksums are not looked at", "logstore/scan.go", "!batch.CheckEntryCRC(b)", "!batch.CheckEntryCRC(b) && false"},
 		{"tombstone removed early: at the first cleaning", cleaner, "default:\n\t\treturn true\n\t}", "default:\n\t\treturn false\n\t}"},
-		{"compaction drops the last value too", cleaner, "offset < c.keys.get(key)", "offset <= c.keys.get(key)"},
+		{"compaction drops the last value too", cleaner, "r.Offset < c.keys.get(hash)", "r.Offset <= c.keys.get(hash)"},
 		{"LSO ahead: open transactions do not hold it", log, "u >= 0 && u < l.hw", "u >= 0 && u < l.hw && false"},
 		{"LSO ahead: a transaction ends although its marker is not committed", table, "if x.LastOffset >= hw {", "if x.LastOffset > hw+100 {"},
 		{"aborted transactions are not noted", "logstore/txn_index.go", "if open && done.Aborted {", "if open && done.Aborted && false {"},
