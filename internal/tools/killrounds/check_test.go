@@ -9,7 +9,7 @@ import (
 
 // Every way in which a partition can break its promise is seen, and a partition that keeps it is not blamed.
 func TestHolds(t *testing.T) {
-	plain, keyed, kept := kind{name: "cached"}, kind{name: "compacted", keys: 40}, kind{name: "kept"}
+	plain, keyed, kept := kind{name: "cached"}, kind{name: "compacted", keys: 40}, kind{name: "kept", expires: true}
 	acked := map[place]string{}
 	for _, k := range []string{"cached", "compacted", "kept"} {
 		acked[place{k, 0, 3}], acked[place{k, 0, 4}], acked[place{k, 1, 9}] = "three", "four", "elsewhere"

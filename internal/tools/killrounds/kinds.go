@@ -16,7 +16,7 @@ type kind struct {
 	acks       kgo.Acks
 	idempotent bool
 	keys       int  // records have one of so many keys; 0: none
-	shrinks    bool // records may go: by key, or from the beginning
+	expires    bool // records may go from the beginning
 }
 
 // kinds are the topics that every round writes to. Segments are small, so that rolling, indexes, snapshots, retention and compaction all have
@@ -27,7 +27,7 @@ func kinds() []kind {
 		{"cached", 6, map[string]string{"segment.bytes": segment}, kgo.LeaderAck(), false, 0, false},
 		{"durable", 3, map[string]string{"segment.bytes": segment, "flush.messages": "1"}, kgo.LeaderAck(), false, 0, false},
 		{"sequenced", 3, map[string]string{"segment.bytes": segment, "flush.messages": "1"}, kgo.AllISRAcks(), true, 0, false},
-		{"compacted", 2, map[string]string{"segment.bytes": segment, "cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01", "file.delete.delay.ms": "100"}, kgo.LeaderAck(), false, 40, true},
+		{"compacted", 2, map[string]string{"segment.bytes": segment, "cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01", "file.delete.delay.ms": "100"}, kgo.LeaderAck(), false, 40, false},
 		{"kept", 2, map[string]string{"segment.bytes": segment, "retention.bytes": "600000", "file.delete.delay.ms": "100"}, kgo.AllISRAcks(), true, 0, true},
 	}
 }
