@@ -38,7 +38,7 @@ func (m *Manager) checkpointDir(d *Dir) error {
 			continue
 		}
 		d.recovery[tp], d.high[tp] = l.RecoveryPoint(), l.HighWatermark()
-		if start := l.Start(); start > l.published.first.Load() {
+		if start := l.Start(); start > l.published.named.Load() {
 			d.start[tp] = start
 		} else {
 			delete(d.start, tp)
@@ -236,9 +236,9 @@ func (m *Manager) wholeDir(d *Dir) bool {
 			return false
 		}
 	}
-	for _, futures := range m.mu.futures { // a move that did not go on: nobody has looked at its files
+	for tp, futures := range m.mu.futures { // a move that did not go on: nobody has looked at its files
 		for _, at := range futures {
-			if at.dir == d && !d.clean {
+			if at.dir == d && !d.clean && m.mu.found[tp] != nil {
 				return false
 			}
 		}
@@ -310,11 +310,14 @@ func (l *Log) closeClean() error {
 		}
 	}
 	l.durable = l.end
-	if err := l.fs.WriteFileAtomic(filepath.Join(l.path, epochFile), encodeEpochs(l.epochs.list)); err != nil {
+	if err := l.fs.WriteFileAtomic(filepath.Join(l.path, epochFile), encodeEpochs(l.epochs.before(l.end))); err != nil {
 		return err
 	}
 	err := l.fs.WriteFileAtomic(filepath.Join(l.path, fileName(l.end, sufSnapshot)), l.producers.EncodeSnapshot())
 	l.publish()
+	if err == nil {
+		l.published.named.Store(l.segments[0].base)
+	}
 	return err
 }
 

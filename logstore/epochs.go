@@ -42,6 +42,15 @@ func (c *epochCache) cutEnd(end int64) {
 	}
 }
 
+// before are the epochs that begin before end: those that a start would keep. Were the others in the file, the next start would write it anew.
+func (c *epochCache) before(end int64) []epochStart {
+	i := len(c.list)
+	for i > 0 && c.list[i-1].Start >= end {
+		i--
+	}
+	return c.list[:i]
+}
+
 // cutStart forgets epochs that end at or before start; the one that holds start begins there now.
 func (c *epochCache) cutStart(start int64) {
 	i := sort.Search(len(c.list), func(i int) bool { return c.list[i].Start > start })

@@ -62,11 +62,14 @@ type Log struct {
 	durable int64
 
 	published struct {
-		start, end, hw, durable, size, first, cleaned, segments atomic.Int64
-		delay                                                   atomic.Int64 // file.delete.delay.ms, for the manager
-		dirty                                                   atomic.Int64 // closed bytes of a compacted log that were never cleaned
-		uncleanable                                             atomic.Pointer[uncleanable]
-		doubts                                                  atomic.Int64 // index entries that were not believed
+		start, end, hw, durable, size, cleaned, segments atomic.Int64
+		// named is the base of the first segment whose name is surely the first on the disk too: those that retention has taken out since may come
+		// back by a power cut, and a start behind it is only safe in its checkpoint.
+		named       atomic.Int64
+		delay       atomic.Int64 // file.delete.delay.ms, for the manager
+		dirty       atomic.Int64 // closed bytes of a compacted log that were never cleaned
+		uncleanable atomic.Pointer[uncleanable]
+		doubts      atomic.Int64 // index entries that were not believed
 	}
 }
 
@@ -81,7 +84,6 @@ func (l *Log) publish() {
 		size += s.size
 	}
 	l.published.size.Store(size)
-	l.published.first.Store(l.segments[0].base)
 	l.published.segments.Store(int64(len(l.segments)))
 }
 

@@ -4,6 +4,7 @@ import (
 	"crypto/md5"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -132,6 +133,10 @@ func (m *Manager) beginMove(l *Log, from, to *Dir) (*Move, error) {
 			return nil, fmt.Errorf("%w: %s", ErrNoFuture, d.path)
 		}
 	}
+	if err := m.dropMark(from, l.tp); err != nil {
+		from.fail(err)
+		return nil, fmt.Errorf("%w: %w", ErrOffline, err)
+	}
 	mv := &Move{m: m, tp: l.tp, from: from, to: to, path: filepath.Join(to.path, m.uniqueDir(l.tp, futureSuffix))}
 	err := m.forgetFormer(to, l.tp)
 	if err == nil {
@@ -157,16 +162,35 @@ func (m *Manager) beginMove(l *Log, from, to *Dir) (*Move, error) {
 	return mv, nil
 }
 
-// create makes the directory with the topic's id in it.
+// dropMark removes the mark of an exchange that brought a log where it is, should a crash have left it: two of a partition of which both have one
+// say nothing. That every log directory is online says that there is one of it now.
+func (m *Manager) dropMark(d *Dir, tp TopicPartition) error {
+	path := filepath.Join(d.path, tp.String())
+	_, err := m.opt.FS.Stat(filepath.Join(path, exchangeFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = m.opt.FS.Remove(filepath.Join(path, exchangeFile))
+	}
+	if err != nil {
+		return err
+	}
+	return m.opt.FS.SyncDir(path)
+}
+
+// create makes the directory with the topic's id in it, durably: whoever asked is told that the move is under way.
 func (mv *Move) create(id [16]byte) error {
 	f := mv.m.opt.FS
 	if err := f.MkdirAll(mv.path); err != nil {
 		return err
 	}
-	if id == [16]byte{} {
-		return nil
+	if id != [16]byte{} {
+		if err := f.WriteFileAtomic(filepath.Join(mv.path, partitionFile), encodePartition(id)); err != nil {
+			return err
+		}
 	}
-	return f.WriteFileAtomic(filepath.Join(mv.path, partitionFile), encodePartition(id))
+	return f.SyncDir(mv.to.path)
 }
 
 // Moves tells of every move that is under way. Any thread.

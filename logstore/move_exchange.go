@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 )
 
@@ -162,18 +164,30 @@ func (m *Manager) abandon(mv *Move) {
 		delete(m.mu.moves, mv.tp)
 	}
 	m.mu.Unlock()
-	if again || mv.to.Offline() != nil {
+	if !again {
+		m.outOfSight(mv.to, mv.path, mv.tp)
+	}
+}
+
+// outOfSight has a directory of a move removed by Sweep.
+func (m *Manager) outOfSight(d *Dir, path string, tp TopicPartition) {
+	if d.Offline() != nil {
 		return
 	}
-	gone := filepath.Join(mv.to.path, m.uniqueDir(mv.tp, deleteSuffix))
-	if err := m.opt.FS.Rename(mv.path, gone); err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
-			mv.to.fail(err)
-		}
+	gone := filepath.Join(d.path, m.uniqueDir(tp, deleteSuffix))
+	err := m.opt.FS.Rename(path, gone)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if err == nil { // a power cut must not bring it back, beside another one that came after it
+		err = m.opt.FS.SyncDir(d.path)
+	}
+	if err != nil {
+		d.fail(err)
 		return
 	}
 	m.mu.Lock()
-	m.mu.dying = append(m.mu.dying, dying{gone, mv.to, nil, 0})
+	m.mu.dying = append(m.mu.dying, dying{gone, d, nil, 0})
 	m.mu.Unlock()
 }
 
@@ -222,6 +236,7 @@ func (m *Manager) closeMoves() {
 		moves = append(moves, mv)
 	}
 	m.mu.Unlock()
+	slices.SortFunc(moves, func(a, b *Move) int { return strings.Compare(a.path, b.path) })
 	for _, mv := range moves {
 		m.closeMove(mv)
 	}

@@ -18,6 +18,7 @@ type mortalFS struct {
 	disk.FS
 	left int // calls until then; negative: never
 	last string
+	at   string // the call by name, when left is negative
 }
 
 var unique = regexp.MustCompile(`\.[0-9a-f]{32}`)
@@ -26,10 +27,10 @@ var unique = regexp.MustCompile(`\.[0-9a-f]{32}`)
 type killed struct{}
 
 func (f *mortalFS) step(what string, paths ...string) {
-	if f.left == 0 {
-		for _, path := range paths {
-			what += " " + unique.ReplaceAllString(filepath.Base(path), "")
-		}
+	for _, path := range paths {
+		what += " " + unique.ReplaceAllString(filepath.Base(path), "")
+	}
+	if f.left == 0 || f.left < 0 && what == f.at {
 		f.last = what
 		panic(killed{})
 	}

@@ -26,14 +26,10 @@ var errDiverged = errors.New("logstore: the future directory holds what the log 
 func (m *Manager) resumeMove(stop <-chan struct{}, l *Log) {
 	m.mu.Lock()
 	found := m.mu.futures[l.tp]
-	delete(m.mu.futures, l.tp)
 	m.mu.Unlock()
-	if len(found) == 0 {
-		return
-	}
-	at := found[0]
-	if len(found) > 1 || at.dir.Offline() != nil || at.dir == l.dir() {
-		m.opt.Log.Warn("a partition's future directory is left alone", "tp", l.tp.String(), "dir", at.path, "count", len(found))
+	at := m.chooseFuture(l, found)
+	if at == nil {
+		m.noFuture(l.tp)
 		return
 	}
 	mv := &Move{m: m, tp: l.tp, from: l.dir(), to: at.dir, path: at.path}
@@ -42,7 +38,7 @@ func (m *Manager) resumeMove(stop <-chan struct{}, l *Log) {
 	if errors.Is(err, errDiverged) || errors.As(err, &bad) {
 		m.opt.Log.Warn("a move begins anew", "tp", l.tp.String(), "dir", at.path, "err", err.Error())
 		mv.closeFiles()
-		if err = m.opt.FS.RemoveAll(at.path); err == nil {
+		if err = mv.empty(); err == nil {
 			mv.segments, mv.copy = nil, copying{}
 			err = mv.create(l.topicID)
 		}
@@ -58,8 +54,55 @@ func (m *Manager) resumeMove(stop <-chan struct{}, l *Log) {
 	m.mu.Lock()
 	m.mu.moves[l.tp] = mv
 	m.mu.Unlock()
+	m.noFuture(l.tp)
 	l.moving.mv = mv
 	m.opt.Log.Info("a partition's move goes on", "tp", l.tp.String(), "dir", mv.from.path, "target", mv.to.path, "offset", mv.copy.end)
+}
+
+// chooseFuture picks the directory in which the log's move goes on. The others, of a topic that had the same name, or beside the log, are removed:
+// there is nothing in them that is not elsewhere.
+func (m *Manager) chooseFuture(l *Log, found []future) (chosen *future) {
+	for i := range found {
+		at := &found[i]
+		switch {
+		case at.dir.Offline() != nil:
+		case chosen == nil && at.dir != l.dir() && m.isOf(at.path, l.topicID):
+			chosen = at
+		default:
+			m.opt.Log.Warn("a partition's future directory is not its move's and is removed", "tp", l.tp.String(), "dir", at.path)
+			m.outOfSight(at.dir, at.path, l.tp)
+		}
+	}
+	return chosen
+}
+
+// noFuture forgets what was found of a partition's moves at the start.
+func (m *Manager) noFuture(tp TopicPartition) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.mu.futures, tp)
+}
+
+// isOf tells whether a partition's directory may be of a topic: it has its id, or one of the two has none.
+func (m *Manager) isOf(path string, topicID [16]byte) bool {
+	b, err := m.opt.FS.ReadFile(filepath.Join(path, partitionFile))
+	if err != nil || topicID == [16]byte{} {
+		return true
+	}
+	id, err := decodePartition(b)
+	return err != nil || id == topicID
+}
+
+// empty removes what is in the directory. The directory itself says that a move was asked for, and stays.
+func (mv *Move) empty() error {
+	f := mv.m.opt.FS
+	entries, err := f.ReadDir(mv.path)
+	for _, e := range entries {
+		if err == nil {
+			err = f.RemoveAll(filepath.Join(mv.path, e.Name()))
+		}
+	}
+	return err
 }
 
 // load opens what was copied, recovered as a log is.
@@ -90,7 +133,8 @@ func (mv *Move) load(stop <-chan struct{}, l *Log) error {
 	}
 	mv.copy.end, mv.copy.txnsTo = f.end, f.end
 	mv.published.durable.Store(f.end)
-	if f.end > l.end || !agree(&f.epochs, &l.epochs, max(f.segments[0].base, l.start), f.end) {
+	// A start that was moved and not written down before a power cut is back where it was, and the move began behind that.
+	if f.end > l.end || f.segments[0].base > l.start || !agree(&f.epochs, &l.epochs, max(f.segments[0].base, l.start), f.end) {
 		return errDiverged
 	}
 	return nil
@@ -147,7 +191,7 @@ func (m *Manager) twice(tp TopicPartition, first, second *Dir) error {
 	}
 	m.mu.found[tp] = moved
 	m.mu.dying = append(m.mu.dying, dying{gone, left, nil, 0})
-	return nil
+	return m.dropMark(moved, tp)
 }
 
 var errNoMark = errors.New(", and neither says that a move was under way: move away the one that is older")

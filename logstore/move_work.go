@@ -269,6 +269,7 @@ func (l *Log) takePlace(mv *Move, end int64) {
 	l.write.recentSeg, l.write.unflushed, l.write.flushedMs, l.write.full = nil, 0, l.nowMs, false
 	l.work.unsettled, l.dirty, l.durable = false, true, l.end
 	mv.segments = nil
+	l.published.named.Store(l.segments[0].base)
 	l.publish()
 }
 

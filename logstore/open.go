@@ -41,9 +41,7 @@ func (m *Manager) OpenUntil(stop <-chan struct{}, tp TopicPartition, topicID [16
 		}
 		return nil, offlinePartition(d, tp, err)
 	}
-	if !isNew {
-		m.resumeMove(stop, l)
-	}
+	m.resumeMove(stop, l)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if other := m.mu.logs[tp]; other != nil { // opened by somebody else meanwhile
@@ -123,6 +121,7 @@ func (m *Manager) load(stop <-chan struct{}, d *Dir, tp TopicPartition, topicID 
 	l.compaction.Cleaned = min(l.compaction.Cleaned, l.end)
 	l.published.cleaned.Store(l.compaction.Cleaned)
 	l.opened, l.cutBytes = l.end, op.cutBytes
+	l.published.named.Store(l.segments[0].base)
 	l.publish()
 	return l, nil
 }

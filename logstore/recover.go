@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -253,7 +254,7 @@ func (o *opening) tidy(entries []fs.DirEntry) (logs []int64, err error) {
 			return nil, err
 		}
 	}
-	for name := range names {
+	for _, name := range slices.Sorted(maps.Keys(names)) {
 		base, suffix, ok := parseFileName(name)
 		switch {
 		case !ok:

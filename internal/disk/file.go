@@ -3,6 +3,7 @@ package disk
 import (
 	"errors"
 	"io"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -94,6 +95,31 @@ func (f *File) ReadAt(b []byte, off int64) (int, error) {
 		done += n
 	}
 	return done, nil
+}
+
+// readAll reads the file from its beginning to its end. A read that brings what the file's size promised, and not the byte more that it was asked
+// for, was the last one; a file that says it is empty may be one of the kernel's, and is asked until nothing comes.
+func (f *File) readAll() ([]byte, error) {
+	size, err := f.Size()
+	if err != nil {
+		return nil, err
+	}
+	b := make([]byte, 0, size+1) // with room to see that there is no more
+	for {
+		if len(b) == cap(b) {
+			b = slices.Grow(b, len(b))
+		}
+		n, err := unix.Pread(f.fd, b[len(b):cap(b)], int64(len(b)))
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return b, f.fail("read", err)
+		}
+		if b = b[:len(b)+n]; n == 0 || size > 0 && int64(len(b)) == size {
+			return b, nil
+		}
+	}
 }
 
 // WriteAt implements io.WriterAt; short writes are continued.

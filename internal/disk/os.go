@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,15 +22,22 @@ const (
 )
 
 func (osFS) OpenFile(path string, flag int, perm fs.FileMode) (*File, error) {
+	fd, err := openFD(path, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return NewFile(fd, path), nil
+}
+
+func openFD(path string, flag int, perm fs.FileMode) (fd int, err error) {
 	for {
-		fd, err := unix.Open(path, flag|unix.O_CLOEXEC, uint32(perm.Perm()))
-		if err == unix.EINTR {
-			continue
+		fd, err = unix.Open(path, flag|unix.O_CLOEXEC, uint32(perm.Perm()))
+		if err == nil {
+			return fd, nil
 		}
-		if err != nil {
-			return nil, &Error{Op: "open", Path: path, Err: err}
+		if err != unix.EINTR {
+			return -1, &Error{Op: "open", Path: path, Err: err}
 		}
-		return NewFile(fd, path), nil
 	}
 }
 
@@ -54,24 +60,13 @@ func (osFS) Stat(path string) (fs.FileInfo, error) {
 }
 
 // ReadFile asks the kernel for no more than it must: a start reads thousands of small files, and package os tries to poll each.
-func (o osFS) ReadFile(path string) ([]byte, error) {
-	f, err := o.OpenFile(path, os.O_RDONLY, 0)
+func (osFS) ReadFile(path string) ([]byte, error) {
+	fd, err := openFD(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}
-	size, err := f.Size()
-	b := make([]byte, 0, size+1) // with room to see that there is no more
-	for err == nil {
-		if len(b) == cap(b) {
-			b = slices.Grow(b, len(b))
-		}
-		var n int
-		n, err = f.ReadAt(b[len(b):cap(b)], int64(len(b)))
-		b = b[:len(b)+n]
-	}
-	if err == io.EOF {
-		err = nil
-	}
+	f := &File{fd: fd, path: path} // no Disk takes it
+	b, err := f.readAll()
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}
