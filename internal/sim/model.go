@@ -35,6 +35,8 @@ type Model struct {
 	HW      int64
 	Durable int64 // promised to survive a power cut
 	Safe    int64 // what the next start must find
+	// StartSafe is a start that was written down: no start of the log lies below it any more.
+	StartSafe int64
 	// Hurt is the first offset that bit rot or a misdirected write may have reached; -1 when none did.
 	Hurt int64
 	// HurtSide: a file beside the log was hit, which may be noticed late.

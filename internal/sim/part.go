@@ -35,12 +35,14 @@ type Part struct {
 	acksAll bool
 	tight   bool // its directory was full and it has not taken a record since
 	stopped bool // damage was noticed, as it should
+	moves   moves
 }
 
 // job is a blocking job: taken, then run, then applied.
 type job struct {
 	work logstore.Work
 	ran  bool
+	busy bool // it runs now
 }
 
 // send is one append.
@@ -275,7 +277,7 @@ func (w *World) failed(p *Part, s *send) {
 	dir := p.log.Dir()
 	switch {
 	case s.a.Err == logstore.ErrNoSpace && (p.tight || w.vol.full[dir]):
-	case s.a.Err == logstore.ErrOffline && (w.sick[dir] || p.hurt()):
+	case s.a.Err == logstore.ErrOffline && (w.sick[dir] || w.sick[p.moves.dir] || w.sick[p.moves.from] || p.hurt()): // it may have failed before the log moved
 	default:
 		w.broken("%s: append failed without a cause: %v", p.tp, s.a.Err)
 	}

@@ -63,11 +63,13 @@ func (w *World) leave(p *Part) {
 	w.Cleaned += int(p.log.Compaction().Runs)
 	p.model.Start, p.model.Durable = max(p.model.Start, p.log.Start()), max(p.model.Durable, p.log.RecoveryPoint())
 	p.flight, p.jobs, p.log, p.role = nil, nil, nil, nil
+	p.moves.plan = false
 	p.model.Safe = p.model.Next
 }
 
 // start opens the directories and the logs, through whatever crashes and errors come on the way.
 func (w *World) start() {
+	w.halted, w.beside = false, false
 	for try := 0; ; try++ {
 		if try < 4 && w.rand.Percent(25) {
 			w.vol.Budget = w.rand.Intn(120)
@@ -85,6 +87,9 @@ func (w *World) start() {
 		if !w.vol.Dead() {
 			if err != nil {
 				w.broken("the directories do not open: %v", err)
+			}
+			if w.broke == nil {
+				w.checkNames()
 			}
 			w.vol.Budget = -1
 			return
@@ -145,6 +150,7 @@ func (w *World) open(p *Part) {
 		return
 	}
 	p.log, p.tight = l, false
+	w.checkPlace(p)
 	m := p.model
 	m.Start, m.HW, m.Durable, m.Safe = l.Start(), l.HighWatermark(), l.End(), l.End()
 	p.role = replica.NewPartition(1, l.HighWatermark(), l.End())
@@ -228,6 +234,9 @@ func (w *World) survived(p *Part, l *logstore.Log) bool {
 	}
 	if p.kind != Deletes && l.Start() > m.Start {
 		w.broken("%s: the start moved to %d", p.tp, l.Start())
+	}
+	if l.Start() < m.StartSafe && m.Hurt < 0 && !p.stopped {
+		w.broken("%s: the start is back at %d, it was written down at %d", p.tp, l.Start(), m.StartSafe)
 	}
 	if l.Start() > m.Start && l.Start() != l.End() {
 		w.broken("%s starts at %d, it was told %d", p.tp, l.Start(), m.Start)
@@ -385,6 +394,11 @@ func (w *World) replace(p *Part) {
 		if w.vol.RemoveAll(root+"/"+p.tp.String()) == nil {
 			_ = w.vol.SyncDir(root) // a missing directory is what is wanted
 		}
+		for _, name := range w.names(root) {
+			if strings.HasPrefix(name, p.tp.String()+".") && w.vol.RemoveAll(root+"/"+name) == nil {
+				_ = w.vol.SyncDir(root) // as above
+			}
+		}
 	}
 	w.retire(p)
 }
@@ -394,6 +408,7 @@ func (w *World) retire(p *Part) {
 	p.model = NewModel()
 	p.log = nil
 	p.stopped = true
+	p.moves = moves{}
 	for _, c := range p.clients {
 		c.restart()
 		c.owes, c.flight = false, nil
@@ -405,6 +420,8 @@ func (w *World) stopClean() {
 	for i := 0; i < 400 && w.queue.InFlight() > 0; i++ {
 		w.queueStep()
 	}
+	w.m.Halt()
+	w.halted = true
 	for _, p := range w.parts { // a shard that stops answers what is under way
 		for i := 0; i < 100 && len(p.jobs) > 0; i++ {
 			w.work(p)

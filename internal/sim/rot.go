@@ -158,5 +158,8 @@ func (w *World) finish() {
 			w.settle(p)
 		}
 	}
+	if w.broke == nil {
+		w.endMoves()
+	}
 	w.stopClean()
 }

@@ -61,9 +61,10 @@ func TestSim(t *testing.T) {
 		sum.Reopened += w.Reopened
 		sum.Lost += w.Lost
 		sum.Cleaned += w.Cleaned
+		sum.Moved += w.Moved
 	}
-	t.Logf("%d appends acknowledged, %d reads, %d kills, %d power cuts, %d other faults, %d logs opened, %d cleanings, %d times an end was lost that nobody was promised",
-		sum.Acked, sum.Reads, sum.Kills, sum.Cuts, sum.Faults, sum.Reopened, sum.Cleaned, sum.Lost)
+	t.Logf("%d appends acknowledged, %d reads, %d kills, %d power cuts, %d other faults, %d logs opened, %d cleanings, %d moves, %d times an end was lost that nobody was promised",
+		sum.Acked, sum.Reads, sum.Kills, sum.Cuts, sum.Faults, sum.Reopened, sum.Cleaned, sum.Moved, sum.Lost)
 	if *stepsFlag >= 1000 && (sum.Acked < 50 || sum.Kills+sum.Cuts < 5 || sum.Reads < 50) {
 		t.Error("hardly anything happened: this proves nothing")
 	}

@@ -50,20 +50,20 @@ type World struct {
 	step   int
 	serial int
 	depth  int             // of calls that were cut into
+	beside bool            // the job that runs copies a log into another directory
 	sick   map[string]bool // directories that an injected error reached
 	broke  *Failure
+	// strained: a call found no room, although there may be some for the next.
+	strained bool
+	// halted: moves go on after the next start only.
+	halted bool
 
 	// Counts of what happened, so that a run that tested nothing is seen.
-	Acked, Kills, Cuts, Faults, Reads, Reopened, Lost, Cleaned int
+	Acked, Kills, Cuts, Faults, Reads, Reopened, Lost, Cleaned, Moved int
 }
 
-// dirs of a run; the second one is there in half of the runs.
-func dirsFor(r *Rand) []string {
-	if r.Percent(50) {
-		return []string{"/a/data", "/b/data"}
-	}
-	return []string{"/a/data"}
-}
+// dirs of a run: one to three.
+func dirsFor(r *Rand) []string { return []string{"/a/data", "/b/data", "/c/data"}[:r.Of(1, 2, 2, 3)] }
 
 // Run plays a seed and returns the world, for its counts and its trace.
 func Run(cfg Config) (*World, error) {
@@ -138,8 +138,12 @@ func (w *World) play() {
 func (w *World) event() {
 	p := w.parts[w.rand.Intn(len(w.parts))]
 	switch n := w.rand.Intn(1000); {
-	case n < 250:
+	case n < 230:
 		w.produce(p)
+	case n < 243:
+		w.move(p)
+	case n < 250:
+		w.sweep()
 	case n < 450:
 		w.turn(p)
 	case n < 650:
@@ -183,9 +187,16 @@ func (w *World) work(p *Part) {
 	}
 	i := w.rand.Intn(len(p.jobs))
 	j := p.jobs[i]
-	if !j.ran {
+	switch {
+	case j.busy:
+		return
+	case !j.ran:
+		j.busy = true
+		beside := w.beside
+		w.beside = logstore.Moves(j.work)
 		w.runCut(j.work.Run)
-		j.ran = true
+		w.beside = beside
+		j.busy, j.ran = false, true
 		return
 	}
 	p.jobs = append(p.jobs[:i], p.jobs[i+1:]...)
@@ -193,26 +204,43 @@ func (w *World) work(p *Part) {
 	w.turn(p)
 }
 
-// runCut carries out what runs beside the shard: between its calls the shard goes on.
+// runCut carries out what runs beside the shard: between its calls the shard goes on, and while a move copies, which takes long, so do other jobs.
 func (w *World) runCut(job func()) {
+	was := w.vol.Cut
 	w.vol.Cut = func() {
 		if w.depth > 0 || w.vol.Dead() || w.broke != nil || !w.rand.Percent(25) {
 			return
 		}
 		w.depth++
 		p := w.parts[w.rand.Intn(len(w.parts))]
-		switch w.rand.Intn(4) {
-		case 0:
+		switch n := w.rand.Intn(8); {
+		case n < 2:
 			w.produce(p)
-		case 1, 2:
+		case n < 5 || n < 6 && !w.beside:
 			w.turn(p)
+		case n < 6:
+			w.duringMove(p)
 		default:
 			w.queueStep()
 		}
 		w.depth--
 	}
 	job()
-	w.vol.Cut = nil
+	w.vol.Cut = was
+}
+
+// duringMove is what may happen while a move copies.
+func (w *World) duringMove(p *Part) {
+	switch w.rand.Intn(8) {
+	case 0:
+		w.tick(p)
+	case 1:
+		w.checkpoint()
+	case 2:
+		w.deleteRecords(p)
+	default:
+		w.work(p)
+	}
 }
 
 func (w *World) tick(p *Part) {
@@ -231,8 +259,22 @@ func (w *World) tick(p *Part) {
 }
 
 func (w *World) checkpoint() {
-	if w.m != nil {
-		w.runCut(func() { _ = w.m.Checkpoint() }) // what failed is told by the directories
+	if w.m == nil {
+		return
+	}
+	starts := map[*Part]int64{}
+	for _, p := range w.parts {
+		if p.log != nil {
+			starts[p] = p.log.Start()
+		}
+	}
+	var err error
+	w.runCut(func() { err = w.m.Checkpoint() }) // what failed is told by the directories
+	w.collectFaults()
+	for p, start := range starts {
+		if err == nil && p.log != nil && !w.sick[p.log.Dir()] {
+			p.model.StartSafe = max(p.model.StartSafe, start)
+		}
 	}
 }
 
@@ -297,10 +339,12 @@ func (w *World) trouble(p *Part) {
 func (w *World) collectFaults() {
 	for _, f := range w.vol.Fired {
 		w.Faults++
+		w.unsure()
 		w.say("step %d: fault %+v", w.step, f)
+		w.strained = w.strained || f.Errno == syscall.ENOSPC
 		if f.Errno == syscall.ENOSPC && f.Call != CallSync {
 			w.tighten(f.Root)
-			if f.Call == CallName && w.compacts() { // a swap that cannot end needs a start
+			if f.Call == CallName && (w.compacts() || len(w.vol.roots) > 1) { // a swap or an exchange of names that cannot end needs a start
 				w.sick[f.Root] = true
 			}
 		} else {
