@@ -163,10 +163,10 @@ func (s *setup) cut(b *process.Process, v *volume, at **promised, round int) (ac
 	told := p.snapshot()
 	err = errors.Join(err, v.ShutDown())
 	if round%2 == 1 {
-		time.Sleep(50 * time.Millisecond)
-		late := p.count()
-		time.Sleep(50 * time.Millisecond)
-		if n := p.count() - late; n > 0 {
+		p.gone.Store(true)
+		time.Sleep(100 * time.Millisecond)
+		p.gone.Store(false)
+		if n := p.late.Swap(0); n > 0 {
 			err = errors.Join(err, fmt.Errorf("%d records were acknowledged on a disk that was gone", n))
 		}
 		err = errors.Join(err, gaveUp(ctx, b))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -20,6 +21,9 @@ type promised struct {
 	topic string
 	acked map[int64]string
 	fails int
+	// gone: what is sent from here on cannot be written any more; late is how much of that was acknowledged all the same.
+	gone atomic.Bool
+	late atomic.Int64
 }
 
 func newPromised(topic string) *promised { return &promised{topic: topic, acked: map[int64]string{}} }
@@ -109,10 +113,14 @@ func write(ctx context.Context, address string, p *promised, w int) {
 	context.AfterFunc(ctx, cl.Close)
 	for n := 0; ctx.Err() == nil; n++ {
 		value := fmt.Sprintf("%s-%d-%d-%0*d", p.topic, w, n, n%700, 0)
+		gone := p.gone.Load()
 		r, err := cl.ProduceSync(ctx, kgo.StringRecord(value)).First()
 		p.mu.Lock()
 		if err == nil {
 			p.acked[r.Offset] = value
+			if gone {
+				p.late.Add(1)
+			}
 		} else {
 			p.fails++
 		}
