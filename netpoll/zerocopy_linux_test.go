@@ -23,6 +23,27 @@ func (r *rig) fillArena(size int) {
 	}
 }
 
+// spanOf hands a span of all of content to a connection, until the socket has taken it.
+func (r *rig) spanOf(c *Conn, content []byte, release Releaser) {
+	r.t.Helper()
+	c.Out().Span(tempFile(r.t, content), 0, int64(len(content)), release)
+	r.until("the socket has taken it", func() bool { return c.OutBytes() == 0 })
+}
+
+// receives reads all that is due.
+func (r *rig) receives(peer int, due []byte) {
+	r.t.Helper()
+	got := make([]byte, 0, len(due))
+	b := make([]byte, 64<<10)
+	r.until("all of it", func() bool {
+		got = append(got, b[:readSome(r.t, peer, b)]...)
+		return len(got) == len(due)
+	})
+	if !bytes.Equal(got, due) {
+		r.t.Fatal("a buffer was used again before the kernel had sent from it")
+	}
+}
+
 // Every way of a span to the socket sends the same bytes, also to readers that take little at a time.
 func TestSendPathsSendTheSame(t *testing.T) {
 	content := pattern(1<<20, 77)
@@ -102,26 +123,16 @@ func TestZeroCopyGivesMemoryByReference(t *testing.T) {
 func TestZeroCopyKeepsBuffersUntilTheKernelHasDone(t *testing.T) {
 	bothPollers(t, func(t *testing.T, poller string) {
 		content := pattern(400<<10, 5)
-		file := tempFile(t, content)
 		r := newRig(t, Options{Poller: poller, SendPath: SendZeroCopy})
 		peer, c := r.tcpPair(small())
 		var released countReleases
-		c.Out().Span(file, 0, int64(len(content)), &released)
-		r.until("the socket has taken it", func() bool { return c.OutBytes() == 0 })
+		r.spanOf(c, content, &released)
 		if released != 1 || len(c.zc.out) == 0 {
 			t.Fatalf("released %d, %d buffers with the kernel", released, len(c.zc.out))
 		}
 		c.Pause() // what the kernel tells comes as an error of the socket, and must not be taken for one
 		r.fillArena(bounceBytes)
-		got := make([]byte, 0, len(content))
-		b := make([]byte, 64<<10)
-		r.until("all of it", func() bool {
-			got = append(got, b[:readSome(t, peer, b)]...)
-			return len(got) == len(content)
-		})
-		if !bytes.Equal(got, content) {
-			t.Fatal("a buffer was used again before the kernel had sent from it")
-		}
+		r.receives(peer, content)
 		before := r.n.Stats.ZeroCopies
 		r.until("the buffers are free", func() bool { return len(c.zc.out) == 0 })
 		if len(r.closed) != 0 || before == 0 {
@@ -141,13 +152,11 @@ func TestZeroCopyKeepsBuffersUntilTheKernelHasDone(t *testing.T) {
 func TestZeroCopyOfAClosedConnection(t *testing.T) {
 	for _, reads := range []bool{true, false} {
 		content := pattern(400<<10, 6)
-		file := tempFile(t, content)
 		r := newRig(t, Options{SendPath: SendZeroCopy})
 		r.n.SetNow(1)
 		peer, c := r.tcpPair(small())
+		r.spanOf(c, content, nil)
 		before := openFDs(t)
-		c.Out().Span(file, 0, int64(len(content)), nil)
-		r.until("the socket has taken it", func() bool { return c.OutBytes() == 0 })
 		c.Close(nil)
 		r.turn(0)
 		if len(r.closed) != 1 || len(r.n.lingers) != 1 || openFDs(t) != before {
@@ -155,15 +164,7 @@ func TestZeroCopyOfAClosedConnection(t *testing.T) {
 		}
 		r.fillArena(bounceBytes)
 		if reads {
-			got := make([]byte, 0, len(content))
-			b := make([]byte, 64<<10)
-			r.until("all of it", func() bool {
-				got = append(got, b[:readSome(t, peer, b)]...)
-				return len(got) == len(content)
-			})
-			if !bytes.Equal(got, content) {
-				t.Fatal("a buffer was used again before the kernel had sent from it")
-			}
+			r.receives(peer, content)
 			r.until("the buffers are free", func() bool { r.n.Sweep(2); return len(r.n.lingers) == 0 })
 		} else {
 			r.n.Sweep(lingerNs)
