@@ -164,12 +164,11 @@ func (s *setup) cut(b *process.Process, v *volume, at **promised, round int) (ac
 	err = errors.Join(err, v.ShutDown())
 	if round%2 == 1 {
 		p.gone.Store(true)
-		time.Sleep(100 * time.Millisecond)
+		err = errors.Join(err, gaveUp(ctx, b))
 		p.gone.Store(false)
 		if n := p.late.Swap(0); n > 0 {
 			err = errors.Join(err, fmt.Errorf("%d records were acknowledged on a disk that was gone", n))
 		}
-		err = errors.Join(err, gaveUp(ctx, b))
 	}
 	b.Kill()
 	stop()
