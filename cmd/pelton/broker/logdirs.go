@@ -2,15 +2,14 @@ package broker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/pelton-broker/pelton/logstore"
 )
 
-// reportEvery is the pause between tries to report a failed log directory.
-const reportEvery = 500 * time.Millisecond
+// reportEveryNs is the pause between tries to report a failed log directory.
+const reportEveryNs = 500_000_000
 
 // dirFailed is told of every log directory that fails, once each, on any thread. A broker without any stops.
 func (b *Broker) dirFailed(dir string, err error) {
@@ -41,20 +40,42 @@ func (b *Broker) dirGone(ctx context.Context, dir string) {
 		b.fatal(fmt.Errorf("%w: all of %v have failed", logstore.ErrNoDir, b.config.LogDirs()))
 		return
 	}
-	limit, cancel := context.WithTimeout(ctx, time.Duration(b.config.Long("log.dir.failure.timeout.ms"))*time.Millisecond)
+	if err := reportWithin(ctx, b.config.Long("log.dir.failure.timeout.ms")*1e6, after, b.cluster.ReportLogDirFailure); err != nil {
+		b.fatal(fmt.Errorf("the failure of log directory %s could not be reported within log.dir.failure.timeout.ms: %w", dir, err))
+	}
+}
+
+// after yields once the nanoseconds have gone by.
+func after(ns int64) <-chan time.Time { return time.After(time.Duration(ns)) }
+
+// reportWithin reports until that succeeds. The last error when the time has run out: a broker whose partitions have a leader that cannot serve
+// them, and who cannot say so, is worse than one that is gone. Nil also when ctx has ended.
+func reportWithin(ctx context.Context, limitNs int64, after func(ns int64) <-chan time.Time, report func(context.Context) error) error {
+	limit, cancel := context.WithCancel(ctx)
 	defer cancel()
-	for {
-		err := b.cluster.ReportLogDirFailure(limit)
-		if err == nil || ctx.Err() != nil {
-			return
-		}
+	late := after(limitNs)
+	go func() { // a report may hang as long as nobody coordinates
 		select {
-		case <-time.After(reportEvery):
+		case <-late:
+			cancel()
 		case <-limit.Done():
-			if !errors.Is(ctx.Err(), context.Canceled) {
-				b.fatal(fmt.Errorf("the failure of log directory %s could not be reported within log.dir.failure.timeout.ms: %w", dir, err))
-			}
-			return
 		}
+	}()
+	for {
+		err := report(limit)
+		if err == nil || ctx.Err() != nil {
+			return nil
+		}
+		if limit.Err() == nil {
+			select {
+			case <-after(reportEveryNs):
+				continue
+			case <-limit.Done():
+			}
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
 	}
 }
