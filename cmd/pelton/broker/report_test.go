@@ -44,6 +44,18 @@ func (t *timers) advance(d time.Duration) {
 	}
 }
 
+// has tells whether one is due that long after the start.
+func (t *timers) has(at time.Duration) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, due := range t.due {
+		if due == int64(at) {
+			return true
+		}
+	}
+	return false
+}
+
 var errNobody = errors.New("nobody coordinates")
 
 // log.dir.failure.timeout.ms: a directory's failure is reported until that succeeds, and the broker ends when the time has run out, whether
@@ -54,6 +66,9 @@ func TestFailureOfADirectoryThatCannotBeReported(t *testing.T) {
 		clk, ended := newTimers(), make(chan error, 1)
 		go func() { ended <- broker.ReportWithin(ctx, int64(limit), clk.after, report) }()
 		<-clk.asked // that of the limit
+		if !clk.has(limit) {
+			t.Fatal("nothing ends the reports at the limit")
+		}
 		return clk, ended
 	}
 	t.Run("refused", func(t *testing.T) {
