@@ -1,8 +1,14 @@
 package main
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/pelton-broker/pelton/zk/ensemble"
+	"github.com/pelton-broker/pelton/zk/server"
 )
 
 func TestZooCfgIsRead(t *testing.T) {
@@ -27,5 +33,29 @@ func TestZooCfgIsRead(t *testing.T) {
 	}
 	if _, _, err := zooOptions(map[string]string{"clientPort": "1"}); err == nil {
 		t.Error("no dataDir is taken")
+	}
+}
+
+// TestAnEnsembleNeedsAKeyOrCertificates reads the server lines of a zoo.cfg without a key file.
+func TestAnEnsembleNeedsAKeyOrCertificates(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "myid"), []byte("2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	key := filepath.Join(dir, "key")
+	if err := os.WriteFile(key, []byte("a key of the ensemble"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	keys := map[string]string{"initLimit": "10", "syncLimit": "5", "server.1": "a:2888:3888;2181", "server.2": "b:2888:3888;2181"}
+	if _, err := zooEnsemble(keys, filepath.Join(dir, "zoo.cfg"), &server.Options{DataDir: dir}); !errors.Is(err, ensemble.ErrKey) {
+		t.Errorf("neither: %v", err)
+	}
+	c, err := zooEnsemble(keys, filepath.Join(dir, "zoo.cfg"), &server.Options{DataDir: dir, SSLQuorum: true})
+	if err != nil || !c.Mutual || c.Key != nil {
+		t.Errorf("certificates: %+v %v", c, err)
+	}
+	keys["pelton.ensemble.keyFile"] = "key"
+	if c, err = zooEnsemble(keys, filepath.Join(dir, "zoo.cfg"), &server.Options{DataDir: dir, SSLQuorum: true}); err != nil || c.Mutual || len(c.Key) == 0 {
+		t.Errorf("both: %+v %v", c, err)
 	}
 }
