@@ -137,11 +137,12 @@ func TestOpenLoopWithLingerCountsFromTheFirstRecord(t *testing.T) {
 func TestTraceFilesSayWhatIsWrongWhere(t *testing.T) {
 	const head = `{"pelton_workload":1,"topic":"x","partitions":2}` + "\n"
 	for text, want := range map[string]string{
-		"":                                       "f:1: the first line",
-		`{"pelton_workload":2,"partitions":1}`:   "f:1: pelton_workload 2",
-		`{"pelton_workload":1,"partitions":0}`:   "f:1: partitions 0",
-		head:                                     "f:1: no batches",
-		head + "1 0 5 100\n2 0 5\n":              "f:3: 3 fields",
+		"":                                     "f:1: the first line",
+		`{"pelton_workload":2,"partitions":1}`: "f:1: pelton_workload 2",
+		`{"pelton_workload":1,"partitions":0}`: "f:1: partitions 0",
+		head:                                   "f:1: no batches",
+		head + "1 0 5 100\n2 0 5\n":            "f:3: 3 fields",
+		`{"pelton_workload":1,"topic":"` + strings.Repeat("<", 12000) + `","partitions":2}` + "\n1 1 1 100\n": "f:1: a topic of 12000 bytes",
 		head + "1 2 5 100\n":                     `f:2: partition "2": a number from 0 to 1`,
 		head + "1 1 0 100\n":                     `f:2: records "0"`,
 		head + "1 1 1 x\n":                       `f:2: bytes "x"`,
@@ -156,6 +157,7 @@ func TestTraceFilesSayWhatIsWrongWhere(t *testing.T) {
 
 func FuzzReadTrace(f *testing.F) {
 	f.Add([]byte("{\"pelton_workload\":1,\"topic\":\"x\",\"partitions\":2}\n1 1 1 100\n"))
+	f.Add([]byte(`{"pelton_workload":1,"topic":"` + strings.Repeat("<", 12000) + `","partitions":2}` + "\n1 1 1 100\n")) // six times as long in JSON
 	f.Fuzz(func(t *testing.T, b []byte) {
 		tr, err := ReadTrace("f", bytes.NewReader(b))
 		if err != nil {

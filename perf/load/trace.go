@@ -15,8 +15,11 @@ import (
 // traceVersion is written into a file's first line.
 const traceVersion = 1
 
-// maxTraceEntries bounds what a file may hold.
-const maxTraceEntries = 20 << 20
+// What a file may hold: its batches, and bytes of its topic's name, which is Kafka's bound too. Whatever can be read can then be written and read again.
+const (
+	maxTraceEntries = 20 << 20
+	maxTopicBytes   = 249
+)
 
 // TraceHead is a workload file's first line.
 type TraceHead struct {
@@ -77,6 +80,8 @@ func ReadTrace(file string, r io.Reader) (*Trace, error) {
 	switch {
 	case t.Version != traceVersion:
 		return nil, bad(1, "pelton_workload %d: this program reads %d", t.Version, traceVersion)
+	case len(t.Topic) > maxTopicBytes:
+		return nil, bad(1, "a topic of %d bytes: %d are the most", len(t.Topic), maxTopicBytes)
 	case t.Partitions < 1 || t.Partitions > 1<<20:
 		return nil, bad(1, "partitions %d: 1 … %d", t.Partitions, 1<<20)
 	}
