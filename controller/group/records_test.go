@@ -155,6 +155,9 @@ func FuzzRecords(f *testing.F) {
 		f.Add(r.key, r.value)
 	}
 	f.Fuzz(func(t *testing.T, key, value []byte) {
+		if len(value) > maxString {
+			return // Kafka 4 has room for longer strings than the versions that are written here
+		}
 		r := NewReplay()
 		if r.Add(1, NoProducer, key, value) == nil {
 			m := New(testOptions())
