@@ -162,7 +162,8 @@ func (s *Sieve) slim(i int) (slimRecord, error) {
 	from := i + j
 	to := from + int(k>>1)
 	// A varint that goes on behind its last byte here has that byte's top bit left in it. A zigzag that is odd is negative.
-	if length&0x4001 != 0 || k&0x4001 != 0 || o >= 1<<21 || o&1 != 0 || to >= end || end > len(b) {
+	// And a value's length that begins with 0x81 is a null in more bytes than it takes.
+	if length&0x4001 != 0 || k&0x4001 != 0 || o >= 1<<21 || o&1 != 0 || to >= end || end > len(b) || b[to] == 0x81 {
 		return s.slimSlow(i)
 	}
 	return slimRecord{end: end, delta: int32(o >> 1), key: b[from:to:to], null: b[to] == 1}, nil
