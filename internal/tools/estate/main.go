@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/pelton-broker/pelton/perf/lab"
 )
 
 func main() {
@@ -84,12 +86,12 @@ func (e *estate) prepare() error {
 		return err
 	}
 	e.dir = dir
-	if e.zkPort, err = free(); err != nil {
+	if e.zkPort, err = lab.FreePort(); err != nil {
 		return err
 	}
 	e.zk = fmt.Sprintf("127.0.0.1:%d", e.zkPort)
 	for range e.brokers {
-		p, err := free()
+		p, err := lab.FreePort()
 		if err != nil {
 			return err
 		}

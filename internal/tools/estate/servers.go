@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,16 +22,6 @@ type estate struct {
 	zkPort         int
 	ports          []int
 	proc           *process.Process // Pelton's coordination server
-}
-
-// free picks a port that nobody listens on.
-func free() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 // script runs internal/tools/apache and returns what it printed.

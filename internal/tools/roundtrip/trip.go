@@ -178,7 +178,7 @@ func (t *trip) kafka(version string) (err error) {
 // same compares what a broker shows with what was seen last. A Kafka takes connections before it knows its topics and groups.
 func (t *trip) same(addr, version string, starts bool) error {
 	wrong := ""
-	for end := time.Now().Add(patience / 2); ; {
+	for end := time.Now().Add(patience); ; {
 		v, err := look(addr, version, t.last)
 		if err == nil {
 			if wrong = difference(t.last, v, starts); wrong == "" {

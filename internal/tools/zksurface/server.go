@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -99,7 +100,8 @@ func startGroup(kind, classpath, binary, dir string, n int, page bool) (*group, 
 			return g, err
 		}
 		s.cmd.Stdout, s.cmd.Stderr, s.cmd.Dir = log, log, home
-		if err := s.cmd.Start(); err != nil {
+		err = s.cmd.Start()
+		if err = errors.Join(err, log.Close()); err != nil { // the process has its own descriptor
 			return g, err
 		}
 		g.servers = append(g.servers, s)
