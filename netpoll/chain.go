@@ -38,6 +38,8 @@ type outBlock struct {
 const (
 	outBlockBytes = 4 << 10
 	itemsKept     = 16 // a drained slice of more items is left to the collector
+	itemsFirst    = 2  // of a new slice: most chains hold one answer
+	itemListsKept = 1024
 )
 
 // Append makes room for n bytes that the caller fills before FlushOut; the memory is the chain's.
@@ -224,7 +226,7 @@ func (n *Net) putBlock(blk *outBlock) {
 func (n *Net) takeItems() []item {
 	last := len(n.freeItems) - 1
 	if last < 0 {
-		return make([]item, 0, itemsKept/2)
+		return make([]item, 0, itemsFirst)
 	}
 	items := n.freeItems[last]
 	n.freeItems = n.freeItems[:last]
@@ -232,7 +234,7 @@ func (n *Net) takeItems() []item {
 }
 
 func (n *Net) putItems(items []item) {
-	if cap(items) <= itemsKept && len(n.freeItems) < blocksKept {
+	if cap(items) <= itemsKept && len(n.freeItems) < itemListsKept {
 		n.freeItems = append(n.freeItems, items[:0])
 	}
 }

@@ -138,7 +138,11 @@ func (n *Net) Dispatch() error {
 // event is called by the poller.
 func (n *Net) event(fd int, ev Event) {
 	if fd < len(n.byFD) && n.byFD[fd] != nil {
-		n.byFD[fd].event(ev)
+		c := n.byFD[fd]
+		c.event(ev)
+		if n.o.Eager && !c.blocked {
+			c.send()
+		}
 		return
 	}
 	for i := range n.watches {

@@ -20,6 +20,9 @@ type Options struct {
 	SendPerTurn int
 	// LowWater is how much of the rest of a large frame must have come before its connection is read again (SO_RCVLOWAT). Default 0: anything.
 	LowWater int
+	// Eager sends what the handler has queued for a connection as soon as what came from it is handled, not at the turn's end: with
+	// thousands of connections in a turn the socket is still in the processor's cache, and one block of output serves them all.
+	Eager bool
 	// MaxOut is the number of queued bytes above which a connection is not read any more, until half of it has left. Default no bound.
 	MaxOut int64
 

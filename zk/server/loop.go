@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"runtime"
 
 	"github.com/pelton-broker/pelton/internal/arena"
 	"github.com/pelton-broker/pelton/internal/disk"
@@ -36,10 +37,11 @@ type loop struct {
 	secret  []byte
 	peers   map[*peer]struct{}
 
-	nowMs  int64 // monotonic, cached at the turn's start
-	wallMs int64
-	due    []*session.Session
-	buf    []byte // the answer being encoded
+	nowMs   int64 // monotonic, cached at the turn's start
+	wallMs  int64
+	due     []*session.Session
+	buf     []byte // the answer being encoded
+	notices notices
 
 	snap        snapshots
 	containerMs int64 // when empty containers are looked for again
@@ -51,7 +53,8 @@ type loop struct {
 	traceMask   int64   // kept for whoever sets it; nothing is traced by it
 	arriving    arrival // of the connection that OnOpen is about to be told of
 	doors       doors
-	quiet       bool // the last wait was long
+	quiet       bool // nothing came during the last nap
+	napNs       int64
 	words       words
 }
 
@@ -69,7 +72,11 @@ const (
 	connectWithinNs = 30_000_000_000
 	// outMax is the number of unsent bytes above which a connection is not read any more.
 	outMax = 4 << 20
-	// quietNs is how long a wait must have lasted for the loop to count as idle.
+	// longNap is how long the loop sleeps before it tells Go's scheduler. Each sleep that the scheduler knows of has its monitor look around
+	// every 20 µs for some milliseconds after the wake-up, which for a burst of pings costs more than answering it; during a nap it looks
+	// every 10 ms.
+	longNap = 100_000_000
+	// quietNs is the least wait after which the loop counts as idle.
 	quietNs = 1_000_000
 )
 
@@ -107,10 +114,8 @@ func newLoop(s *Server, rec *txnlog.Recovered, secret []byte, snapDir, logDir st
 		if s.member == nil {
 			l.prop = newSolo(log, rec.Zxid, s.o.Clock, &l.m)
 		}
-		n := netpoll.Options{Sniff: true, MaxFrame: int32(s.o.JuteMaxBuffer), MaxOut: outMax, Limiter: s.limiter, FrameNs: connectWithinNs}
-		if s.member != nil {
-			n.NapNs = -1 // nearly every turn hands messages to the goroutines of the links, and those would wait for the nap's end
-		}
+		l.napNs = napNs(s)
+		n := netpoll.Options{Sniff: true, MaxFrame: int32(s.o.JuteMaxBuffer), MaxOut: outMax, Limiter: s.limiter, FrameNs: connectWithinNs, NapNs: l.napNs, Eager: true}
 		l.net, err = netpoll.NewNet(n, l.arena, l)
 	}
 	if err == nil {
@@ -162,15 +167,28 @@ func (l *loop) run() error {
 	return l.shut()
 }
 
-// wait sleeps until something happens. After a wait that was long the next one is most likely long too: a nap before it, which the scheduler's
-// monitor watches all the while, would only cost.
+// napNs is how long the loop naps, where it may hold one of the scheduler's processors for so long: not where a broker's shards want it, or
+// where there is only this one. Nearly every turn of a member hands messages to the goroutines of the links, which would wait for the nap's end there.
+func napNs(s *Server) int64 {
+	scarce := s.o.Embedded || runtime.GOMAXPROCS(0) == 1
+	switch {
+	case scarce && s.member != nil:
+		return -1
+	case scarce:
+		return 0
+	}
+	return longNap
+}
+
+// wait sleeps until something happens. When nothing came during a whole nap the next wait is most likely as long: another nap, which the
+// scheduler's monitor watches all the while, would only cost.
 func (l *loop) wait() error {
 	if l.quiet {
 		l.net.NoNap()
 	}
 	begunNs := l.o.Clock.Mono()
 	err := l.net.Wait(l.sleepNs())
-	l.quiet = l.o.Clock.Mono()-begunNs > quietNs
+	l.quiet = l.o.Clock.Mono()-begunNs >= max(l.napNs, quietNs)
 	return err
 }
 
@@ -286,9 +304,7 @@ func (l *loop) carriedOut(x *tree.Txn) {
 	l.snap.since++
 	l.m.commits++
 	events := l.tree.TakeEvents()
-	for i := range events {
-		l.notify(&events[i])
-	}
+	l.notifyAll(events)
 	if len(events) > 0 {
 		l.countEvents(events)
 	}

@@ -201,16 +201,27 @@ func (l *loop) begin() []byte { return append(l.buf[:0], 0, 0, 0, 0) }
 const bufKept = 256 << 10
 
 func (l *loop) send(p *peer, b []byte) {
-	jute.PutInt(b, int32(len(b)-4))
+	b = l.end(b)
 	copy(p.c.Out().Append(len(b)), b)
+	l.sent(p, len(b))
+}
+
+// end puts the length in front of a frame, and keeps the buffer for the next.
+func (l *loop) end(b []byte) []byte {
+	jute.PutInt(b, int32(len(b)-4))
 	if cap(b) <= bufKept {
 		l.buf = b
 	} else {
 		l.buf = nil
 	}
+	return b
+}
+
+// sent counts a frame of n bytes.
+func (l *loop) sent(p *peer, n int) {
 	p.stats.sent++
 	l.stats.sent++
-	l.m.sent(len(b) - 4)
+	l.m.sent(n - 4)
 }
 
 // replyCode answers with a header alone.
@@ -218,18 +229,6 @@ func (l *loop) replyCode(p *peer, xid int32, code jute.Code, sinceMs int64) {
 	l.send(p, jute.AppendReplyHeader(l.begin(), xid, l.tree.Zxid, code))
 	l.stats.answered(l.nowMs - sinceMs)
 	p.stats.answered(l.nowMs-sinceMs, l.nowMs, xid, l.tree.Zxid)
-}
-
-// notify delivers one event, unless its watcher may not read the node.
-func (l *loop) notify(ev *tree.Event) {
-	p := ev.Who.(*peer)
-	if p.c.Closed() || !l.o.SkipACL && !tree.Allowed(ev.ACL, jute.PermRead, p.caller.IDs) {
-		return
-	}
-	b := jute.AppendReplyHeader(l.begin(), jute.XidWatch, ev.Zxid, jute.OK)
-	b = jute.AppendInt(b, ev.Type)
-	b = jute.AppendInt(b, jute.StateConnected)
-	l.send(p, jute.AppendText(b, ev.Path))
 }
 
 // hangUp takes no more requests and closes when everything is sent, at once when nothing waits to be.

@@ -150,9 +150,7 @@ func (l *loop) setWatches(p *peer, op int32, r *jute.Reader, b []byte) ([]byte, 
 	// The events are encoded in the loop's buffer, so the answer's header is kept aside.
 	head := append([]byte(nil), b...)
 	l.tree.Rewatch(p, since, &w)
-	for _, ev := range l.tree.TakeEvents() {
-		l.notify(&ev)
-	}
+	l.notifyAll(l.tree.TakeEvents())
 	return append(l.begin()[:0], head...), jute.OK
 }
 

@@ -266,3 +266,38 @@ func FuzzParseTxn(f *testing.F) {
 		New().Apply(x, &res)
 	})
 }
+
+// A watcher's paths are all there until each is fired, taken back or forgotten with the watcher, in whatever order.
+func TestPathsOfOneWatcher(t *testing.T) {
+	paths := []string{"/a", "/b", "/c"}
+	for _, order := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 0, 2}} {
+		w := newWatchTable()
+		for _, p := range paths {
+			w.add(p, "me", standard)
+			w.add(p, "other", standard)
+		}
+		for n, i := range order {
+			if w.fire(paths[i]); len(w.fired) != 2 {
+				t.Fatalf("%v told of %s", w.fired, paths[i])
+			}
+			if w.fire(paths[i]); len(w.fired) != 0 {
+				t.Fatalf("%v told of %s once more", w.fired, paths[i])
+			}
+			if watchers, at, watches := w.counts(); watches != 2*(2-n) || at != 2-n || (watchers != 0) != (n < 2) {
+				t.Fatalf("after %d: %d watchers, %d paths, %d watches", n+1, watchers, at, watches)
+			}
+			w.add(paths[i], "me", standard)
+			if !w.remove(paths[i], "me", standard) || w.remove(paths[i], "me", standard) {
+				t.Fatalf("the watch of %s cannot be taken back once", paths[i])
+			}
+		}
+		for _, p := range paths {
+			w.add(p, "me", standard)
+		}
+		w.add("/b", "other", standard)
+		w.removeWatcher("me")
+		if watchers, at, watches := w.counts(); watchers != 1 || at != 1 || watches != 1 || !w.has("/b", "other", standard) {
+			t.Fatalf("left: %d watchers, %d paths, %d watches", watchers, at, watches)
+		}
+	}
+}

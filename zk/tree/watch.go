@@ -32,13 +32,42 @@ const (
 // watchTable is one of the two tables, that of data watches (exists included) or of child watches.
 type watchTable struct {
 	byPath    map[string]map[Watcher]mode
-	byWatcher map[Watcher]map[string]struct{}
+	byWatcher map[Watcher]*paths
 	recursive int // watches of that mode; 0 saves the walk to the root
 	fired     []Watcher
 }
 
+// paths is a set of paths. Most watchers watch one at a time, and that one needs no map.
+type paths struct {
+	one  string // when any
+	any  bool
+	more map[string]struct{}
+}
+
+// add takes a path that is not in the set.
+func (p *paths) add(path string) {
+	if !p.any {
+		p.one, p.any = path, true
+		return
+	}
+	if p.more == nil {
+		p.more = map[string]struct{}{}
+	}
+	p.more[path] = struct{}{}
+}
+
+// remove takes a path out, and says whether the set is empty now.
+func (p *paths) remove(path string) (empty bool) {
+	if p.any && p.one == path {
+		p.one, p.any = "", false
+	} else {
+		delete(p.more, path)
+	}
+	return !p.any && len(p.more) == 0
+}
+
 func newWatchTable() watchTable {
-	return watchTable{byPath: map[string]map[Watcher]mode{}, byWatcher: map[Watcher]map[string]struct{}{}}
+	return watchTable{byPath: map[string]map[Watcher]mode{}, byWatcher: map[Watcher]*paths{}}
 }
 
 func (w *watchTable) add(path string, who Watcher, m mode) {
@@ -55,12 +84,12 @@ func (w *watchTable) add(path string, who Watcher, m mode) {
 	if old != 0 {
 		return
 	}
-	paths := w.byWatcher[who]
-	if paths == nil {
-		paths = map[string]struct{}{}
-		w.byWatcher[who] = paths
+	has := w.byWatcher[who]
+	if has == nil {
+		has = &paths{}
+		w.byWatcher[who] = has
 	}
-	paths[path] = struct{}{}
+	has.add(path)
 }
 
 func (w *watchTable) has(path string, who Watcher, m mode) bool { return w.byPath[path][who]&m != 0 }
@@ -83,16 +112,21 @@ func (w *watchTable) remove(path string, who Watcher, m mode) bool {
 	if len(set) == 0 {
 		delete(w.byPath, path)
 	}
-	paths := w.byWatcher[who]
-	delete(paths, path)
-	if len(paths) == 0 {
+	if has := w.byWatcher[who]; has.remove(path) {
 		delete(w.byWatcher, who)
 	}
 	return true
 }
 
 func (w *watchTable) removeWatcher(who Watcher) {
-	for path := range w.byWatcher[who] {
+	has := w.byWatcher[who]
+	if has == nil {
+		return
+	}
+	if has.any {
+		w.remove(has.one, who, standard|lasting|recursive)
+	}
+	for path := range has.more {
 		w.remove(path, who, standard|lasting|recursive)
 	}
 }
