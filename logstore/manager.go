@@ -85,30 +85,40 @@ func OpenManager(o ManagerOptions) (*Manager, error) {
 	if m.opt.Log == nil {
 		m.opt.Log = slog.New(slog.DiscardHandler)
 	}
-	online := 0
 	for _, path := range o.Dirs {
-		d := &Dir{path: filepath.Clean(path), tell: m.dirFailed}
-		m.dirs = append(m.dirs, d)
-		err := m.openDir(d)
-		if errors.Is(err, disk.ErrLocked) || errors.Is(err, ErrMeta) {
-			m.unlock()
-			return nil, err
-		}
-		if err != nil {
-			d.fail(err)
-			continue
-		}
-		online++
+		m.dirs = append(m.dirs, &Dir{path: filepath.Clean(path), tell: m.dirFailed})
 	}
-	if online == 0 {
-		m.unlock()
-		return nil, fmt.Errorf("%w: %w", ErrNoDir, m.firstFailure())
-	}
-	if err := m.agree(); err != nil {
+	if err := m.openDirs(); err != nil {
 		m.unlock()
 		return nil, err
 	}
 	return m, nil
+}
+
+// openDirs takes every directory one step at a time: one that refuses the start does so before anything in another was changed, so that a
+// clean stop is still known as one by the next start.
+func (m *Manager) openDirs() error {
+	for _, step := range []func(*Dir) error{m.lockDir, m.readDir, func(*Dir) error { return m.agree() }, m.listDir, m.beginDir} {
+		online := 0
+		for _, d := range m.dirs {
+			if d.Offline() != nil {
+				continue
+			}
+			err := step(d)
+			if errors.Is(err, disk.ErrLocked) || errors.Is(err, ErrMeta) {
+				return err
+			}
+			if err != nil {
+				d.fail(err)
+				continue
+			}
+			online++
+		}
+		if online == 0 {
+			return fmt.Errorf("%w: %w", ErrNoDir, m.firstFailure())
+		}
+	}
+	return nil
 }
 
 func (m *Manager) firstFailure() error {
@@ -135,8 +145,8 @@ func (m *Manager) unlock() {
 	}
 }
 
-// openDir makes, locks and reads one directory.
-func (m *Manager) openDir(d *Dir) error {
+// lockDir makes and locks a directory.
+func (m *Manager) lockDir(d *Dir) error {
 	f := m.opt.FS
 	if err := makeDir(f, d.path); err != nil {
 		return err
@@ -146,7 +156,13 @@ func (m *Manager) openDir(d *Dir) error {
 		return fmt.Errorf("log directory %s: %w", d.path, err)
 	}
 	d.lock = lock
-	if b, err := f.ReadFile(filepath.Join(d.path, metaFile)); err == nil {
+	return nil
+}
+
+// readDir reads what a directory says about itself.
+func (m *Manager) readDir(d *Dir) error {
+	b, err := m.opt.FS.ReadFile(filepath.Join(d.path, metaFile))
+	if err == nil {
 		if d.meta, err = decodeMeta(b); err != nil {
 			return fmt.Errorf("%w: %s: %w", ErrMeta, filepath.Join(d.path, metaFile), err)
 		}
@@ -163,9 +179,11 @@ func (m *Manager) openDir(d *Dir) error {
 		}
 	}
 	d.written = d.named()
-	if err := m.listDir(d); err != nil {
-		return err
-	}
+	return nil
+}
+
+// beginDir ends a directory's last clean stop: from here on it is written to.
+func (m *Manager) beginDir(d *Dir) error {
 	if err := m.takeMarker(d); err != nil {
 		return err
 	}

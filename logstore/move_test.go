@@ -3,6 +3,7 @@ package logstore
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -316,4 +317,59 @@ func TestMoveKeepsStateAcrossACrash(t *testing.T) {
 
 func (w *world) state(l *Log) string {
 	return fmt.Sprintln(l.Start(), l.End(), l.HighWatermark(), l.epochs.list, l.LastStable()) + string(l.producers.EncodeSnapshot())
+}
+
+// Aborted transactions are after a move what they were before, in the index files of closed segments and in the answers; one that is open goes
+// on where its partition went.
+func TestMoveKeepsAbortedTransactions(t *testing.T) {
+	w := newTwoDirs(t, Options{SegmentBytes: 700, IndexInterval: 200})
+	l := w.log("t")
+	for i := range int64(6) {
+		w.transact(l, 10+i, 0, "a", "b", "c")
+		w.produce(l, values(batch.None, 1, "plain", 2))
+		w.mark(l, 10+i, int16(i%2))
+	}
+	w.transact(l, 50, 0, "open")
+	first := l.LastStable()
+	w.stop() // every .txnindex is written
+	w.start()
+	l = w.log("t")
+	indexes := func(dir string) map[string]string {
+		all := w.bytesOf(filepath.Join(dir, "t-0"))
+		for name := range all {
+			if !strings.HasSuffix(name, sufTxn) {
+				delete(all, name)
+			}
+		}
+		return all
+	}
+	files, aborted := indexes(w.dirs[0]), fmt.Sprint(l.AbortedIn(0, l.End(), nil))
+	if len(files) < 2 || strings.Count(aborted, "{") != 3 || l.LastStable() != first {
+		t.Fatalf("%d files, aborted %s, stable up to %d", len(files), aborted, l.LastStable())
+	}
+	w.plan(l, w.dirs[1])
+	w.turn(l)
+	check := func(when string) {
+		t.Helper()
+		if l.Dir() != w.dirs[1] || fmt.Sprint(l.AbortedIn(0, l.End(), nil)) != aborted || l.LastStable() != first {
+			t.Errorf("%s: in %s, aborted %v, stable up to %d", when, l.Dir(), l.AbortedIn(0, l.End(), nil), l.LastStable())
+		}
+	}
+	check("after the move")
+	w.crash()
+	w.start()
+	l = w.log("t")
+	check("after a crash")
+	w.stop()
+	if got := indexes(w.dirs[1]); !maps.Equal(got, files) {
+		t.Errorf("the files are %q, were %q", got, files)
+	}
+	w.start()
+	l = w.log("t")
+	check("after a stop")
+	w.mark(l, 50, 0)
+	if got := l.AbortedIn(0, l.End(), nil); len(got) != 4 || got[3].ProducerID != 50 || l.LastStable() != l.End() {
+		t.Errorf("the open one was aborted: %v, stable up to %d of %d", got, l.LastStable(), l.End())
+	}
+	w.stop()
 }
