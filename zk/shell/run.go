@@ -18,6 +18,9 @@ func Run(ctx context.Context, args []string, out io.Writer) error {
 	return RunInput(ctx, args, strings.NewReader(""), out)
 }
 
+// lineBytes bounds a command that is read: what a server takes as data, a megabyte by default, has room in it in any form.
+const lineBytes = 4 << 20
+
 // RunInput is Run, but without a command it reads one per line from in, until its end or "quit", all in one session.
 func RunInput(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	o := &printer{w: out}
@@ -43,6 +46,7 @@ func RunInput(ctx context.Context, args []string, in io.Reader, out io.Writer) e
 	p := &prompted{ctx: ctx, c: c, o: o, where: rest[0]}
 	defer p.close()
 	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, lineBytes)
 	for o.err == nil {
 		more := false
 		p.meanwhile(func() { more = lines.Scan() })

@@ -116,6 +116,18 @@ func TestRunNamesAnUnreachableServer(t *testing.T) {
 }
 
 // Commands about the shell itself, typed one after the other.
+// A value of hundreds of kilobytes fits into a command.
+func TestRunInputTakesLongLines(t *testing.T) {
+	var out strings.Builder
+	long := strings.Repeat("v", 300_000)
+	if err := RunInput(t.Context(), []string{target(t)}, strings.NewReader("create -e /long "+long+"\nget /long\n"), &out); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), long) {
+		t.Fatalf("%.200q", out.String())
+	}
+}
+
 func TestRunInputKeepsAHistory(t *testing.T) {
 	addr := target(t)
 	var out strings.Builder
