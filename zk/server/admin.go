@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -16,6 +17,9 @@ type AdminOptions struct {
 	Host       string // admin.serverAddress, 0.0.0.0
 	Port       int    // admin.serverPort; 0 picks a free one
 	CommandURL string // admin.commandURL, /commands
+	// Snapshot is admin.snapshot.enabled: the superuser may have a snapshot sent, one in SnapshotEveryMs, admin.snapshot.intervalInMS.
+	Snapshot        bool
+	SnapshotEveryMs int
 
 	Metrics     bool   // metricsProvider.className is the one for Prometheus
 	MetricsHost string // metricsProvider.httpHost, 0.0.0.0
@@ -52,6 +56,10 @@ func (a *AdminOptions) property(name, value string) (known bool, err error) {
 		if a.CommandURL = value; !strings.HasPrefix(value, "/") {
 			err = errors.New("must begin with a slash")
 		}
+	case "admin.snapshot.enabled":
+		a.Snapshot = value == "true"
+	case "admin.snapshot.intervalInMS":
+		a.SnapshotEveryMs, err = strconv.Atoi(value)
 	case "metricsProvider.className":
 		switch value[strings.LastIndexByte(value, '.')+1:] {
 		case "PrometheusMetricsProvider":
@@ -68,6 +76,10 @@ func (a *AdminOptions) property(name, value string) (known bool, err error) {
 		a.MetricsHost = value
 	case "metricsProvider.httpPort":
 		a.MetricsPort, err = strconv.Atoi(value)
+	case "admin.restore.enabled":
+		if value == "true" {
+			err = errors.New("a state is not put in over HTTP here: pelton zk import does it")
+		}
 	case "admin.idleTimeout", "metricsProvider.exportJvmInfo", "metricsProvider.numWorkerThreads", "metricsProvider.maxQueueSize", "metricsProvider.workerShutdownTimeoutMs":
 		// there is nothing here that these would change
 	default:
@@ -114,6 +126,15 @@ func adminCommands() map[string]adminCommand {
 const adminListed = `configuration connection_stat_reset connections dirs dump environment get_trace_mask hash initial_configuration is_read_only last_snapshot leader monitor
 observer_connection_stat_reset observers ruok server_stats set_trace_mask stat_reset stats system_properties voting_view watch_summary watches watches_by_path zabstate`
 
+func (s *Server) adminNames() []string {
+	names := strings.Fields(adminListed)
+	if s.o.Admin.Snapshot {
+		names = append(names, "snapshot")
+		slices.Sort(names)
+	}
+	return names
+}
+
 func (s *Server) adminHandler() http.Handler {
 	base := s.o.Admin.CommandURL
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -125,9 +146,11 @@ func (s *Server) adminHandler() http.Handler {
 			http.Error(w, "commands that read or reset are asked with GET", http.StatusMethodNotAllowed)
 		case strings.Trim(name, "/") == "":
 			w.Header().Set("Content-Type", "text/html;charset=utf-8")
-			for _, n := range strings.Fields(adminListed) {
+			for _, n := range s.adminNames() {
 				fmt.Fprintf(w, "<a href=\"%s/%s\">%s</a>\n<br/>\n", base, n, n)
 			}
+		case strings.Trim(name, "/") == "snapshot" && s.o.Admin.Snapshot:
+			s.adminSnapshot(w, r)
 		default:
 			s.adminAnswer(w, r, strings.Trim(name, "/"))
 		}

@@ -88,6 +88,8 @@ const (
 	defaultCnxns      = 60
 	defaultMaxBuffer  = 1048575
 	defaultRetain     = 3
+	// defaultAdminSnapMs is admin.snapshot.intervalInMS: how far apart snapshots over HTTP are.
+	defaultAdminSnapMs = 300_000
 )
 
 func (o *Options) setDefaults() {
@@ -129,6 +131,7 @@ func (o *Options) setDefaults() {
 			return [][2]string{{"java.version", "none"}, {"java.vendor", "pelton"}, {"os.name", "Linux"}}
 		}
 	}
+	pick(&o.Admin.SnapshotEveryMs, defaultAdminSnapMs)
 	if o.Admin.CommandURL == "" {
 		o.Admin.CommandURL = "/commands"
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/pelton-broker/pelton/zk/txnlog"
@@ -19,6 +20,8 @@ type snapshots struct {
 	begunMs     int64 // monotonic
 	last        int64 // zxid of the newest one, and when it was whole
 	lastMs      int64
+	asked       chan<- snapshotTaken // who waits for the one on its way; nil when nobody does
+	askedMs     int64                // when one was asked for last; 0 when never
 }
 
 // pieceBytes is how much of the tree is serialised in one turn: some 100 µs.
@@ -92,6 +95,10 @@ func (l *loop) beginSnapshot() {
 
 func (l *loop) snapshotWritten(zxid int64, err error) {
 	l.snap.busy = false
+	if l.snap.asked != nil {
+		l.snap.asked <- snapshotTaken{zxid, err}
+		l.snap.asked = nil
+	}
 	if err == nil {
 		l.snap.last, l.snap.lastMs = zxid, l.wallMs
 		l.m.snapshot.add(l.nowMs - l.snap.begunMs)
@@ -114,7 +121,7 @@ func (s *Server) writeSnapshot(dir string, zxid int64, pieces <-chan []byte) err
 		return err
 	case !whole || err != nil:
 		w.Abandon()
-		return err
+		return cmp.Or(err, errAbandoned)
 	}
 	return w.Finish()
 }
