@@ -181,6 +181,32 @@ func TestPageSaysWhatAKnobTurnsAndKeepsTicksApart(t *testing.T) {
 	}
 }
 
+// Whatever drifts while an experiment runs must meet all combinations alike: each repetition has every one of them once, and its own order.
+func TestRunInterleavesInAnOrderDrawnAnew(t *testing.T) {
+	h, seen := newHost(), []string{}
+	r := &Runner{Host: h, JournalPath: filepath.Join(t.TempDir(), "j"), Measure: func(_ context.Context, c Cell) (map[string]float64, error) {
+		seen = append(seen, fmt.Sprint(c.At, c.again))
+		return map[string]float64{"cpu_s_per_gb": 1}, nil
+	}}
+	if _, err := r.Run(context.Background(), parsed(t, twoKnobs)); err != nil || len(seen) != 55 {
+		t.Fatalf("%v, %d runs", err, len(seen))
+	}
+	orders := map[string]bool{}
+	for at := 0; at < len(seen); at += 5 {
+		repetition, once := seen[at:at+5], map[string]bool{}
+		for _, cell := range repetition {
+			once[cell] = true
+		}
+		if len(once) != 5 {
+			t.Errorf("a repetition does not have each combination once: %v", repetition)
+		}
+		orders[strings.Join(repetition, " ")] = true
+	}
+	if len(orders) < 8 {
+		t.Errorf("eleven repetitions have %d different orders", len(orders))
+	}
+}
+
 func TestRunRestoresHoweverItEnds(t *testing.T) {
 	broken := errors.New("broken")
 	ctx, cancel := context.WithCancel(context.Background())

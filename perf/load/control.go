@@ -25,7 +25,7 @@ type Control struct {
 func DialControl(addr string) (*Control, error) {
 	w, err := dial(addr)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrConnect, err)
 	}
 	return &Control{w: w}, nil
 }

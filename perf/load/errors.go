@@ -6,6 +6,8 @@ import "errors"
 var (
 	// ErrAnswer is returned when an answer cannot be read or is not the one that was due.
 	ErrAnswer = errors.New("load: unreadable answer")
+	// ErrConnect is returned when nobody answers at a broker's address; the message has it.
+	ErrConnect = errors.New("load: connect")
 	// ErrOption is returned when an option has a value that it cannot have; the message names it.
 	ErrOption = errors.New("load: option")
 	// ErrCounts is returned when the broker's log does not hold exactly what was acknowledged, or a

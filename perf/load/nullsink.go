@@ -141,8 +141,12 @@ func (r *Result) ownLimit(ctx context.Context, o Options) error {
 	default:
 		return nil
 	}
+	r.noteLimit()
+	return nil
+}
+
+func (r *Result) noteLimit() {
 	if r.RecordsPerSecond > nearLimit*r.LimitPerSecond {
 		r.Notes = append(r.Notes, "the load generator itself can do no more than "+plain(r.LimitPerSecond)+" records/s here: this result is within 80 % of that, and says little about the broker")
 	}
-	return nil
 }

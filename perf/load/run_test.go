@@ -125,6 +125,15 @@ func TestSelfTestNamesTheGeneratorsOwnLimit(t *testing.T) {
 	}
 }
 
+func TestLimitIsNearFromEightyPercentOn(t *testing.T) {
+	for rate, notes := range map[float64]int{790: 0, 810: 1, 1200: 1} {
+		r := &Result{RecordsPerSecond: rate, LimitPerSecond: 1000}
+		if r.noteLimit(); len(r.Notes) != notes {
+			t.Errorf("%v of 1000 records/s: %q", rate, r.Notes)
+		}
+	}
+}
+
 // Whatever was run, at full speed or at a rate, what the tool itself can do stands beside it; a replay has no such limit.
 func TestRunsKnowTheGeneratorsOwnLimit(t *testing.T) {
 	ctx := context.Background()
