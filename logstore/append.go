@@ -380,7 +380,7 @@ func (l *Log) chainFailed(err error) {
 		l.probeSpace(l.nowMs)
 		return
 	}
-	l.dir().fail(err)
+	l.Fail(err)
 	l.failAll(ErrOffline)
 }
 

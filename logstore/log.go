@@ -1,8 +1,10 @@
 package logstore
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -25,6 +27,7 @@ type Log struct {
 	tp      TopicPartition
 	topicID [16]byte
 	home    atomic.Pointer[Dir] // changed by a move
+	former  atomic.Pointer[Dir] // where it was before its last move
 	path    string
 	fs      disk.FS
 	disk    disk.Disk
@@ -175,8 +178,16 @@ func (l *Log) IndexDoubts() int64 { return l.published.doubts.Load() }
 // its leader should begin a new epoch. Any thread.
 func (l *Log) CutBytes() int64 { return l.cutBytes }
 
-// Fail takes the log's directory offline: an I/O error that the host met, such as sendfile's.
-func (l *Log) Fail(err error) { l.dir().fail(err) }
+// Fail takes the log's directory offline: an I/O error that the host met, such as sendfile's. A log that has moved may still have readers and jobs
+// in the one before: an error that names a file there is not held against the new one. Any thread.
+func (l *Log) Fail(err error) {
+	var at *disk.Error
+	if d := l.former.Load(); d != nil && d != l.dir() && errors.As(err, &at) && strings.HasPrefix(at.Path, d.path+string(filepath.Separator)) {
+		d.fail(err)
+		return
+	}
+	l.dir().fail(err)
+}
 
 // dir is the log directory that it lies in. Any thread.
 func (l *Log) dir() *Dir { return l.home.Load() }

@@ -128,7 +128,7 @@ func (l *Log) SegmentStarts(ts int64) ([]int64, error) {
 		if ts != -2 && ts != -1 && len(starts) == 0 {
 			written, err := seg.file.ModTimeMs()
 			if err != nil {
-				l.dir().fail(err)
+				l.Fail(err)
 				return nil, ErrOffline
 			}
 			if written > ts {

@@ -130,6 +130,7 @@ func (m *Manager) commit(l *Log, mv *Move) bool {
 	}
 	delete(m.mu.moves, mv.tp)
 	m.mu.found[mv.tp] = mv.to
+	l.former.Store(mv.from)
 	l.home.Store(mv.to)
 	return true
 }

@@ -259,6 +259,7 @@ func (l *Log) takePlace(mv *Move, end int64) {
 		invariant.Broken("logstore: a move did not copy the whole log", mv.copy.end, l.end)
 	}
 	l.work.forgetSettles(l.segments)
+	l.work.forgetProbe()
 	l.path = l.Path()
 	for _, s := range mv.segments {
 		s.moved(l.path)
@@ -271,6 +272,12 @@ func (l *Log) takePlace(mv *Move, end int64) {
 	mv.segments = nil
 	l.published.named.Store(l.segments[0].base)
 	l.publish()
+}
+
+// forgetProbe drops a probe that waits: the log lies elsewhere, takes appends again, and must not be cut to what it was.
+func (w *lanes) forgetProbe() {
+	w.slow = slices.DeleteFunc(w.slow, func(job Work) bool { _, ok := job.(*probeWork); return ok })
+	w.probing = false
 }
 
 // moved tells a segment where its files are now.

@@ -128,7 +128,7 @@ func (l *Log) peekEntry(seg *Segment, pos int64) (batch.Entry, Need, error) {
 func (l *Log) readFailed(seg *Segment, pos int64, err error) error {
 	bad := &CorruptError{Path: seg.file.Path(), Pos: pos, What: "cannot be read below the log's end", Err: err}
 	if isIO(err) {
-		l.dir().fail(err)
+		l.Fail(err)
 	} else {
 		l.damage = bad
 	}
@@ -218,7 +218,7 @@ func (l *Log) indexFailed(err error) error {
 	case err == nil:
 		return nil
 	case isIO(err):
-		l.dir().fail(err)
+		l.Fail(err)
 	default:
 		l.damage = err
 	}

@@ -136,7 +136,7 @@ func (l *Log) worked(err error, fullIsFatal bool) bool {
 		return true
 	}
 	if fullIsFatal || !errors.Is(err, syscall.ENOSPC) {
-		l.dir().fail(err)
+		l.Fail(err)
 	}
 	return false
 }

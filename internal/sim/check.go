@@ -222,6 +222,7 @@ func (w *World) compare(p *Part, from int64, list []seen, m *Model) {
 	i := m.at(from)
 	for _, s := range list {
 		if m.Hurt >= 0 && max(s.e.Last, s.e.BaseOffset) >= m.Hurt {
+			i = m.at(s.e.BaseOffset) // a damaged index may lead to an earlier batch than the one that was asked for
 			if batch.CheckEntryCRC(s.b) && (i == len(m.Log) || crcOf(s.b) != m.Log[i].CRC) && !p.stopped {
 				w.broken("%s: a damaged log gives a whole batch at %d that nobody wrote there", p.tp, s.e.BaseOffset)
 			}

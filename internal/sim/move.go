@@ -30,8 +30,9 @@ type planWork struct {
 // Run implements logstore.Work.
 func (x *planWork) Run() {
 	w, p := x.w, x.p
-	was := p.moves
 	w.collectFaults()
+	w.checkMove(p)
+	was := p.moves
 	w.strained = false
 	p.moves.sure = false
 	var err error
@@ -86,6 +87,20 @@ func (w *World) move(p *Part) {
 		w.sick[dir] = true
 		w.unsure()
 		w.m.FailDir(dir, syscall.EIO)
+	}
+}
+
+// beforeExchange has what matters for an exchange of names happen before a job that may be one: a start that moves after the epochs were copied, and a
+// stop within it.
+func (w *World) beforeExchange(p *Part, j *job) {
+	if p.moves.to == "" || p.log == nil || logstore.Moves(j.work) || w.depth > 0 || w.step == w.cfg.Steps {
+		return
+	}
+	if w.rand.Percent(25) {
+		w.deleteRecords(p)
+	}
+	if w.vol.Budget < 0 && w.rand.Percent(12) {
+		w.vol.Budget = w.rand.Intn(70)
 	}
 }
 
@@ -197,6 +212,11 @@ func (w *World) endMoves() {
 		}
 		if w.broke == nil {
 			w.checkMove(p)
+		}
+	}
+	for _, p := range w.parts {
+		if p.log != nil {
+			w.settle(p)
 		}
 	}
 	w.clk.Advance(time.Second)

@@ -191,6 +191,7 @@ func (w *World) work(p *Part) {
 	case j.busy:
 		return
 	case !j.ran:
+		w.beforeExchange(p, j)
 		j.busy = true
 		beside := w.beside
 		w.beside = logstore.Moves(j.work)
@@ -213,13 +214,15 @@ func (w *World) runCut(job func()) {
 		}
 		w.depth++
 		p := w.parts[w.rand.Intn(len(w.parts))]
-		switch n := w.rand.Intn(8); {
-		case n < 2:
+		switch n := w.rand.Intn(16); {
+		case n < 4:
 			w.produce(p)
-		case n < 5 || n < 6 && !w.beside:
+		case n < 9 || n < 11 && !w.beside:
 			w.turn(p)
-		case n < 6:
+		case n < 11:
 			w.duringMove(p)
+		case n < 12:
+			w.deleteRecords(p)
 		default:
 			w.queueStep()
 		}

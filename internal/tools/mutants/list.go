@@ -15,6 +15,7 @@ func list() []mutant {
 		recover = "logstore/recover.go"
 		table   = "logstore/producer/table.go"
 		cleaner = "logstore/cleaner.go"
+		moves   = "logstore/move_exchange.go"
 	)
 	return []mutant{
 		{"fsync skipped: a durable append does not sync", appends, "w.op.Durable = l.durableNext(first)", "w.op.Durable = false && l.durableNext(first)"},
@@ -34,6 +35,10 @@ func list() []mutant {
 		{"LSO ahead: open transactions do not hold it", log, "u >= 0 && u < l.hw", "u >= 0 && u < l.hw && false"},
 		{"LSO ahead: a transaction ends although its marker is not committed", table, "if x.LastOffset >= hw {", "if x.LastOffset > hw+100 {"},
 		{"aborted transactions are not noted", "logstore/txn_index.go", "if open && done.Aborted {", "if open && done.Aborted && false {"},
+		{"move: names are exchanged before what was copied last is synced", moves, "if err := mv.sync(); err != nil {", "if err := error(nil); err != nil {"},
+		{"move: the mark that tells two directories apart is not written", moves, "exchangeFile), fmt.Appendf", "exchangeFile+\".not\"), fmt.Appendf"},
+		{"move: the start is not carried over", moves, "mv.to.start[mv.tp] = start", "mv.to.start[mv.tp] = min(start, 0)"},
+		{"move: the new name is not synced before the old one goes", moves, "if err := f.SyncDir(mv.to.path); err != nil {", "if err := error(nil); err != nil {"},
 		{"names not synced: a new partition", "logstore/work.go", "w.err = w.l.fs.SyncDir(w.l.dir().path)", "w.err = nil"},
 	}
 }
