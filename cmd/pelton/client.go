@@ -149,6 +149,10 @@ func (e *unreachableError) Unwrap() error { return e.err }
 
 // explain adds to an error what the user can do about it.
 func explain(err error) string {
+	var parts *kadm.ShardErrors
+	if errors.As(err, &parts) && len(parts.Errs) > 0 {
+		err = fmt.Errorf("%s: %w", parts.Name, parts.Errs[0].Err) // one broker's answer says it, without the library's words
+	}
 	text := err.Error()
 	advice := map[*kerr.Error]string{
 		kerr.UnknownTopicOrPartition:    "List topics with 'pelton topics list', make one with 'pelton topics create NAME'.",
@@ -160,6 +164,7 @@ func explain(err error) string {
 		kerr.InvalidRecord:              "A topic with cleanup.policy=compact takes only records with a key (produce -k SEP); see 'pelton configs describe --topic NAME'.",
 		kerr.NonEmptyGroup:              "Stop the group's members first; 'pelton groups describe GROUP' lists them.",
 		kerr.GroupIDNotFound:            "List groups with 'pelton groups list'.",
+		kerr.CoordinatorNotAvailable:    "No group has been used on this broker yet, or its topic __consumer_offsets has no leader; see 'pelton groups list'.",
 		kerr.TopicDeletionDisabled:      "The broker runs with delete.topic.enable=false.",
 		kerr.MessageTooLarge:            "Raise max.message.bytes of the topic ('pelton configs alter --topic NAME --add max.message.bytes=N') or send smaller records.",
 		kerr.NotEnoughReplicas:          "Fewer replicas are in sync than min.insync.replicas; see 'pelton topics describe NAME'.",

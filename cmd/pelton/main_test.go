@@ -40,6 +40,7 @@ func TestWrongCommandLinesGiveCode2AndSayWhy(t *testing.T) {
 		{[]string{"topics", "nonsense"}, "create, list, describe, alter, delete"},
 		{[]string{"topics", "list", "--nonsense"}, "--nonsense"},
 		{[]string{"topics", "alter", "t"}, "--partitions N"},
+		{[]string{"zk", "shell", "ls", "/brokers/ids"}, "pelton zk shell 127.0.0.1:2181 ls /brokers/ids"},
 		{[]string{"topics", "create", "t", "--config", "x", "-b", "127.0.0.1:1"}, ""},
 		{[]string{"configs", "describe"}, "--topic NAME, --broker N, --all-brokers"},
 		{[]string{"configs", "alter", "--topic", "t"}, "--add key=value"},
@@ -93,7 +94,7 @@ func TestServerThatCannotStartSaysWhatHelps(t *testing.T) {
 
 func TestUnreachableBrokerIsToldWithWhatToDo(t *testing.T) {
 	address := deadAddress(t)
-	for _, args := range [][]string{{"topics", "list"}, {"produce", "t"}, {"consume", "t", "-e"}, {"groups", "lag", "g"}, {"log-dirs"}} {
+	for _, args := range [][]string{{"topics", "list"}, {"produce", "t"}, {"consume", "t", "-e"}, {"groups", "lag", "g"}, {"log-dirs"}, {"perf", "produce"}, {"perf", "consume"}} {
 		code, out, errs := cli(t, "x\n", append(args, "--bootstrap-server", address)...)
 		if code != 1 || out != "" || !strings.Contains(errs, address) || !strings.Contains(errs, "pelton server") || !strings.Contains(errs, "--bootstrap-server") {
 			t.Errorf("%v: code %d, out %q, %q", args, code, out, errs)

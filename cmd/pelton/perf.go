@@ -61,6 +61,8 @@ func perfModeCommand(std streams, mode, short, example string) *cobra.Command {
 			switch {
 			case errors.Is(err, load.ErrCounts):
 				return &exitError{code: exitCounts, text: err.Error()}
+			case errors.Is(err, load.ErrConnect):
+				return &unreachableError{bootstrap: o.Bootstrap, err: err}
 			case errors.Is(err, load.ErrOption), errors.Is(err, load.ErrTrace):
 				return usageError("%v", err)
 			}

@@ -102,6 +102,7 @@ func TestVerbsAgainstABroker(t *testing.T) {
 	s.has(s.ok("", "topics", "create", "logs", "--if-not-exists"), "exists already")
 	s.fails("INVALID_REPLICATION_FACTOR", "topics", "create", "two", "--replication-factor", "2")
 	s.fails("pelton topics list", "topics", "describe", "nope")
+	s.fails("No group has been used on this broker yet", "groups", "lag", "nobody")
 	s.has(s.ok("", "topics", "list"), "logs\n")
 	s.has(s.ok("", "topics", "describe", "logs"), "partitions 3", "retention.ms=600000", "PARTITION")
 	s.has(s.ok("", "topics", "describe", "logs", "--json"), `"topic": "logs"`, `"leader": 0`)

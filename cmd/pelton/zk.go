@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -40,6 +41,9 @@ func zkCommand(std streams) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 || args[0] == "-h" || args[0] == "--help" {
 				return cmd.Help()
+			}
+			if slices.Contains([]string{"ls", "get", "stat", "create", "set", "delete", "watch", "help"}, args[0]) {
+				return usageError("zk shell %s: the server's address comes first: pelton zk shell 127.0.0.1:2181 %s", args[0], strings.Join(args, " "))
 			}
 			ctx := shell.WithFiles(cmd.Context(), os.ReadFile)
 			if f, ok := std.in.(*os.File); ok && tty.Is(int(f.Fd())) {

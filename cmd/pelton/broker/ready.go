@@ -2,6 +2,7 @@ package broker
 
 import (
 	"os"
+	"time"
 
 	"github.com/pelton-broker/pelton/internal/disk"
 	"github.com/pelton-broker/pelton/netpoll"
@@ -53,7 +54,7 @@ func (b *Broker) probed(_ int, p disk.Probe) {
 
 // slowTurn reports a turn that held up a shard.
 func (b *Broker) slowTurn(t reactor.SlowTurn) {
-	b.log.Warn("slow turn", "shard", t.Shard, "took", t.TookNs, "stack", string(t.Stack))
+	b.log.Warn("slow turn", "shard", t.Shard, "took", time.Duration(t.TookNs), "stack", string(t.Stack))
 }
 
 // limiter is the one bound on connections of all listeners.
