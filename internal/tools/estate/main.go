@@ -8,7 +8,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/pelton-broker/pelton/perf/lab"
+	"github.com/pelton-broker/pelton/internal/tools/process"
 )
 
 func main() {
@@ -86,16 +86,11 @@ func (e *estate) prepare() error {
 		return err
 	}
 	e.dir = dir
-	if e.zkPort, err = lab.FreePort(); err != nil {
+	ports, err := process.FreePorts(1 + e.brokers)
+	if err != nil {
 		return err
 	}
+	e.zkPort, e.ports = ports[0], ports[1:]
 	e.zk = fmt.Sprintf("127.0.0.1:%d", e.zkPort)
-	for range e.brokers {
-		p, err := lab.FreePort()
-		if err != nil {
-			return err
-		}
-		e.ports = append(e.ports, p)
-	}
 	return nil
 }

@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/pelton-broker/pelton/internal/tools/process"
 )
 
 // server is one running server of either kind.
@@ -31,23 +33,10 @@ type group struct {
 // digest is that of super:secret, as ZooKeeper wants it.
 const digest = "-Dzookeeper.DigestAuthenticationProvider.superDigest=super:lK75jTNcA+U9vtVEw5vB51mj/w4="
 
-func freePorts(n int) ([]int, error) {
-	var out []int
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer l.Close()
-		out = append(out, l.Addr().(*net.TCPAddr).Port)
-	}
-	return out, nil
-}
-
 // startGroup starts n servers; with three the last one observes. page switches the page of metrics on.
 func startGroup(kind, classpath, binary, dir string, n int, page bool) (*group, error) {
 	g := &group{kind: kind, dir: dir}
-	ports, err := freePorts(5 * n)
+	ports, err := process.FreePorts(5 * n)
 	if err != nil {
 		return nil, err
 	}
