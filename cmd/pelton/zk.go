@@ -141,6 +141,7 @@ func serveZk(ctx context.Context, std streams, file string, log *slog.Logger) er
 	if err := json.NewEncoder(std.out).Encode(ready); err != nil {
 		return err
 	}
+	log.Debug("zk start left behind", "bytes", leaveStart())
 	var failed error
 	select {
 	case <-ctx.Done():

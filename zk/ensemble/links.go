@@ -60,6 +60,7 @@ type outLink struct {
 
 const (
 	queueBytes    = 64 << 20
+	readBytes     = 64 << 10
 	inboxBytes    = 64 << 20
 	handshakeTime = 3 * time.Second
 	redialFirst   = 20 * time.Millisecond
@@ -367,7 +368,7 @@ func (l *Links) read(raw net.Conn) {
 	}
 	l.mu.in[from] = c
 	l.mu.Unlock()
-	r := bufio.NewReaderSize(c, 256<<10)
+	r := bufio.NewReaderSize(c, readBytes)
 	for n := uint64(0); ; n++ {
 		body, err := readFrame(r, link, n)
 		if err != nil {
