@@ -27,19 +27,19 @@ type rawSession struct {
 
 func openRaw(t *testing.T, s *Server, again *rawSession) *rawSession {
 	t.Helper()
-	r := connectRaw(t, s, again)
-	if r.id == 0 {
-		t.Fatal("the session is refused")
+	r, err := connectRaw(t, s, again)
+	if err != nil || r.id == 0 {
+		t.Fatalf("the session is refused: %v", err)
 	}
 	return r
 }
 
 // connectRaw asks for a session, anew or again; its id is 0 when it is refused.
-func connectRaw(t *testing.T, s *Server, again *rawSession) *rawSession {
+func connectRaw(t *testing.T, s *Server, again *rawSession) (*rawSession, error) {
 	t.Helper()
 	c, err := net.Dial("tcp", s.Addr().String())
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	t.Cleanup(func() { _ = c.Close() })
 	r := &rawSession{t: t, c: c, pass: make([]byte, 16)}
@@ -49,11 +49,15 @@ func connectRaw(t *testing.T, s *Server, again *rawSession) *rawSession {
 	b := jute.AppendLong(jute.AppendInt(nil, 0), 0)
 	b = jute.AppendLong(jute.AppendInt(b, 10_000), r.id)
 	r.write(jute.AppendBool(jute.AppendBuffer(b, r.pass), false))
-	in := jute.NewReader(r.frame())
+	answer, err := r.next()
+	if err != nil {
+		return nil, err
+	}
+	in := jute.NewReader(answer)
 	in.Int()
 	in.Int()
 	r.id, r.pass = in.Long(), append([]byte(nil), in.Buffer()...)
-	return r
+	return r, nil
 }
 
 func (r *rawSession) write(b []byte) {
@@ -65,16 +69,22 @@ func (r *rawSession) write(b []byte) {
 
 func (r *rawSession) frame() []byte {
 	r.t.Helper()
-	_ = r.c.SetReadDeadline(time.Now().Add(60 * time.Second))
-	var head [4]byte
-	if _, err := io.ReadFull(r.c, head[:]); err != nil {
-		r.t.Fatal(err)
-	}
-	b := make([]byte, binary.BigEndian.Uint32(head[:]))
-	if _, err := io.ReadFull(r.c, b); err != nil {
+	b, err := r.next()
+	if err != nil {
 		r.t.Fatal(err)
 	}
 	return b
+}
+
+func (r *rawSession) next() ([]byte, error) {
+	_ = r.c.SetReadDeadline(time.Now().Add(60 * time.Second))
+	var head [4]byte
+	if _, err := io.ReadFull(r.c, head[:]); err != nil {
+		return nil, err
+	}
+	b := make([]byte, binary.BigEndian.Uint32(head[:]))
+	_, err := io.ReadFull(r.c, b)
+	return b, err
 }
 
 // reply reads on to the answer with that xid; events before it are counted by type and path.
