@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/pelton-broker/pelton/logstore/batch"
 )
@@ -50,6 +51,30 @@ func TestLogRetentionBySize(t *testing.T) {
 	w.start()
 	if l = w.log("t"); l.Start() != start {
 		t.Fatalf("start %d after a restart, was %d", l.Start(), start)
+	}
+	w.stop()
+}
+
+// What is deleted stays under another name for file.delete.delay.ms, and then goes.
+func TestLogDeletedFilesStayForTheDelay(t *testing.T) {
+	w := newWorld(t, Options{SegmentBytes: 1500, IndexInterval: 200, Delete: true, RetentionMs: NoLimit, RetentionBytes: 3000, FileDeleteMs: 60_000})
+	l := w.log("t")
+	w.fill(l, 0, 40)
+	gone := l.segments[0]
+	there := func() bool {
+		_, err := os.Stat(gone.stem + sufLog + sufDeleted)
+		return err == nil
+	}
+	for _, at := range []struct {
+		later time.Duration
+		there bool
+	}{{0, true}, {59 * time.Second, true}, {2 * time.Second, false}} {
+		w.clk.Advance(at.later)
+		l.Retain(w.clk.WallMs())
+		w.turn(l)
+		if there() != at.there {
+			t.Fatalf("another %v later the file is there: %v", at.later, there())
+		}
 	}
 	w.stop()
 }
