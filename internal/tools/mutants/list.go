@@ -32,6 +32,8 @@ func list() []mutant {
 		{"torn batch accepted: checksums are not looked at", "logstore/scan.go", "!batch.CheckEntryCRC(b)", "!batch.CheckEntryCRC(b) && false"},
 		{"tombstone removed early: at the first cleaning", cleaner, "default:\n\t\treturn true\n\t}", "default:\n\t\treturn false\n\t}"},
 		{"compaction drops the last value too", cleaner, "r.Offset < c.keys.get(hash)", "r.Offset <= c.keys.get(hash)"},
+		{"fsync skipped: a cleaned log takes the old one's place without one", cleaner, "return c.makeDurable()", "return nil"},
+		{"compaction puts the old log aside before the new one's name is durable", "logstore/compact.go", "{s.commit, s.putAside, s.reveal}", "{s.putAside, s.commit, s.reveal}"},
 		{"LSO ahead: open transactions do not hold it", log, "u >= 0 && u < l.hw", "u >= 0 && u < l.hw && false"},
 		{"LSO ahead: a transaction ends although its marker is not committed", table, "if x.LastOffset >= hw {", "if x.LastOffset > hw+100 {"},
 		{"aborted transactions are not noted", "logstore/txn_index.go", "if open && done.Aborted {", "if open && done.Aborted && false {"},
