@@ -159,7 +159,8 @@ func (w *World) mayFail(p *Part, err error) bool {
 	if errors.Is(err, logstore.ErrOffline) && p.log.Offline() != nil && p.hurt() {
 		return true
 	}
-	return w.sick[p.log.Dir()] && errors.Is(err, logstore.ErrOffline)
+	sick := w.sick[p.log.Dir()] || w.sick[p.moves.dir] || w.sick[p.moves.from] // what is read may still lie where the log was
+	return sick && errors.Is(err, logstore.ErrOffline)
 }
 
 // seen is one batch as it was read.
