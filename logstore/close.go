@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"maps"
 	"path/filepath"
-	"syscall"
 )
 
 // Checkpoint writes the four offset checkpoints of every directory from what the logs publish. On a full disk the old ones stay, and the
@@ -20,7 +19,7 @@ func (m *Manager) Checkpoint() error {
 		err := m.checkpointDir(d)
 		d.stale = err != nil
 		if err != nil {
-			if !errors.Is(err, syscall.ENOSPC) {
+			if !scarce(err) {
 				d.fail(err)
 			}
 			failed = errors.Join(failed, err)
@@ -154,7 +153,12 @@ func (m *Manager) Sweep() {
 	m.mu.dying = kept
 	m.mu.Unlock()
 	for _, x := range due {
-		if err := m.opt.FS.RemoveAll(x.path); err != nil {
+		if err := m.opt.FS.RemoveAll(x.path); scarce(err) {
+			m.mu.Lock()
+			m.mu.dying = append(m.mu.dying, x)
+			m.mu.Unlock()
+			continue
+		} else if err != nil {
 			x.dir.fail(err)
 		}
 		x.log.closeFiles()
@@ -275,6 +279,7 @@ func (l *Log) closeClean() error {
 	if err := l.dropRoll(); err != nil {
 		return err
 	}
+	l.work.slow, l.work.again = append(l.work.slow, l.work.again...), nil
 	if !l.dirty && l.end == l.opened && !l.epochs.dirty && len(l.work.slow) == 0 && len(l.work.settles) == 0 && !l.work.slowOut {
 		return nil
 	}

@@ -133,12 +133,16 @@ func (w *compactWork) drop() {
 	w.l.work.cleaning = false
 }
 
+// errHalfSwapped is why a directory is given up in which the names of cleaned segments are half given: the next start finishes that.
+var errHalfSwapped = errors.New("logstore: old segments left the log in the middle of a swap")
+
 // swapWork puts the cleaned segments into the places of the old ones, so that a crash at any point leaves one or the other. Every step is made
 // for all groups before the directory is synced for all at once: three syncs for a cleaning, however many segments it has.
 type swapWork struct {
 	l    *Log
 	w    *compactWork
 	lost bool // an old segment left the log meanwhile: the cleaning was for nothing
+	done int  // steps and their syncs, which a want of descriptors may hold up
 	err  error
 }
 
@@ -154,14 +158,19 @@ func (s *swapWork) Run() {
 	if s.lost || len(s.w.c.made) == 0 {
 		return
 	}
-	for _, step := range []func(cleanedGroup) error{s.commit, s.putAside, s.reveal} {
-		for _, g := range s.w.c.made {
-			if s.err == nil {
-				s.err = step(g)
+	steps := []func(cleanedGroup) error{s.commit, s.putAside, s.reveal}
+	for s.err = nil; s.done < 2*len(steps); s.done++ {
+		if s.done%2 == 1 {
+			s.err = s.l.fs.SyncDir(s.l.path)
+		} else {
+			for _, g := range s.w.c.made {
+				if s.err == nil {
+					s.err = steps[s.done/2](g)
+				}
 			}
 		}
-		if s.err == nil {
-			s.err = s.l.fs.SyncDir(s.l.path)
+		if s.err != nil {
+			return
 		}
 	}
 }
@@ -206,6 +215,13 @@ func (s *swapWork) reveal(g cleanedGroup) error {
 func (s *swapWork) Apply() {
 	l, w := s.l, s.w
 	l.work.slowOut = false
+	if noDescriptor(s.err) && !s.lost {
+		l.tryAgain(s)
+		return
+	}
+	if s.lost && s.done > 0 {
+		s.err = errHalfSwapped
+	}
 	if s.lost || s.err != nil {
 		w.drop()
 		l.worked(s.err, true) // renames that stopped half-way are the next start's to finish

@@ -74,6 +74,14 @@ func (m *Manager) Away(tp TopicPartition) bool {
 	return m.Missing(tp) != nil
 }
 
+// scarce tells an error that time or somebody can mend, and that says nothing about the disk: no room, or no descriptor.
+func scarce(err error) bool { return errors.Is(err, syscall.ENOSPC) || noDescriptor(err) }
+
+// noDescriptor tells an error of a call that has not touched the disk.
+func noDescriptor(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
+}
+
 // isIO tells an error of the kernel from damaged content.
 func isIO(err error) bool {
 	var e *disk.Error

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
-	"syscall"
 )
 
 // Move is a partition's way into another log directory: Kafka's future replica. Its files grow in a directory with the suffix -future, copied
@@ -142,7 +141,7 @@ func (m *Manager) beginMove(l *Log, from, to *Dir) (*Move, error) {
 	if err == nil {
 		err = mv.create(l.topicID)
 	}
-	if errors.Is(err, syscall.ENOSPC) {
+	if scarce(err) {
 		return nil, fmt.Errorf("%w: %w", ErrNoSpace, err)
 	}
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 )
 
 // exchangeWork copies what is left of a log and exchanges the names of the two directories, while appends wait. It runs alone.
@@ -114,7 +113,7 @@ func (w *exchangeWork) finish() error {
 	m.mu.Lock()
 	mv.from.forget(mv.tp)
 	m.mu.Unlock()
-	if err := m.checkpointDir(mv.from); err != nil && !errors.Is(err, syscall.ENOSPC) {
+	if err := m.checkpointDir(mv.from); err != nil && !scarce(err) {
 		mv.from.fail(err)
 	}
 	m.opt.Log.Info("a partition was moved", "tp", mv.tp.String(), "dir", mv.from.path, "target", mv.to.path, "bytes", mv.published.size.Load())

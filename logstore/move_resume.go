@@ -45,7 +45,7 @@ func (m *Manager) resumeMove(stop <-chan struct{}, l *Log) {
 	}
 	if err != nil {
 		mv.closeFiles()
-		if isIO(err) {
+		if isIO(err) && !scarce(err) {
 			at.dir.fail(err)
 		}
 		return

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/pelton-broker/pelton/internal/disk"
 	"github.com/pelton-broker/pelton/internal/invariant"
@@ -165,7 +164,7 @@ func (w *copyWork) failed() bool {
 	case w.err == nil:
 		return false
 	case errors.Is(w.err, errHalted):
-	case errors.Is(w.err, syscall.ENOSPC):
+	case scarce(w.err):
 		l.moving.retryMs = l.nowMs + moveRetryMs
 		mv.m.opt.Log.Warn("a move waits for room", "tp", mv.tp.String(), "target", mv.to.path, "err", w.err.Error())
 	default:

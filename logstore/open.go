@@ -36,7 +36,10 @@ func (m *Manager) OpenUntil(stop <-chan struct{}, tp TopicPartition, topicID [16
 			delete(m.mu.found, tp)
 			m.mu.Unlock()
 		}
-		if isIO(err) {
+		if isNew && scarce(err) { // what was made of it must not be found beside another try in another directory
+			_ = m.opt.FS.RemoveAll(filepath.Join(d.path, tp.String()))
+		}
+		if isIO(err) && !scarce(err) {
 			d.fail(err)
 		}
 		return nil, offlinePartition(d, tp, err)

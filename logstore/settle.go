@@ -1,7 +1,6 @@
 package logstore
 
 import (
-	"errors"
 	"path/filepath"
 	"slices"
 )
@@ -19,7 +18,10 @@ type settleWork struct {
 
 // Run implements Work.
 func (w *settleWork) Run() {
-	if w.err = errors.Join(w.seg.file.Sync(), w.l.fs.SyncDir(w.l.path)); w.err != nil {
+	if w.err = w.seg.file.Sync(); w.err == nil {
+		w.err = w.l.fs.SyncDir(w.l.path)
+	}
+	if w.err != nil {
 		return
 	}
 	w.synced = true
@@ -77,6 +79,7 @@ func (w *settleWork) Apply() {
 	l.work.slowOut = false
 	if !l.worked(w.err, !w.synced) {
 		if l.dir().Offline() == nil { // a full disk: the indexes stay in memory, and the job is done again later
+			w.dueMs = l.nowMs + probeEveryMs
 			l.work.settles = slices.Insert(l.work.settles, 0, w)
 		}
 		return

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"github.com/pelton-broker/pelton/internal/disk"
 	"github.com/pelton-broker/pelton/logstore/batch"
@@ -34,6 +33,8 @@ type lanes struct {
 	epochs    bool // a job that saves the epochs is queued
 	probing   bool
 	flushing  bool
+	again     []Work // failed for a want that may pass; from againMs on they are tried once more
+	againMs   int64
 }
 
 func (w *lanes) rolling() bool { return w.roll != nil }
@@ -88,6 +89,9 @@ func (l *Log) nextWork() Work {
 	if l.moving.exchanging {
 		return l.nextExchange()
 	}
+	if len(w.again) > 0 && l.nowMs >= w.againMs {
+		w.slow, w.again = append(w.slow, w.again...), nil
+	}
 	if !w.slowOut && w.settleDue(l.nowMs) {
 		return w.nextSettle()
 	}
@@ -130,12 +134,13 @@ func (l *Log) WorkOut() int {
 	return n
 }
 
-// worked handles the error of a job's Run: a full disk is no reason to give the directory up unless the job says so.
+// worked handles the error of a job's Run: a process without descriptors is no reason to give the directory up, nor is a full disk unless the
+// job says so.
 func (l *Log) worked(err error, fullIsFatal bool) bool {
 	if err == nil {
 		return true
 	}
-	if fullIsFatal || !errors.Is(err, syscall.ENOSPC) {
+	if !scarce(err) || fullIsFatal && !noDescriptor(err) {
 		l.Fail(err)
 	}
 	return false
@@ -176,7 +181,9 @@ func Rolls(w Work) bool {
 // Run implements Work.
 func (w *rollWork) Run() {
 	if w.err = createSegment(w.l.fs, w.seg, w.most, w.pre); w.err == nil && w.sync {
-		w.err = w.l.fs.SyncDir(w.l.path)
+		if w.err = w.l.fs.SyncDir(w.l.path); w.err != nil {
+			w.seg.close()
+		}
 	}
 }
 
@@ -245,6 +252,7 @@ type birthWork struct {
 
 // Run implements Work.
 func (w *birthWork) Run() {
+	w.err = nil
 	if w.l.topicID != [16]byte{} {
 		w.err = w.l.fs.WriteFileAtomic(filepath.Join(w.l.path, partitionFile), encodePartition(w.l.topicID))
 	}
@@ -263,8 +271,13 @@ func (w *birthWork) Apply() {
 		w.l.work.unborn = false
 		return
 	}
-	if w.l.dir().Offline() == nil {
-		w.l.work.slow = append(w.l.work.slow, w)
+	w.l.tryAgain(w)
+}
+
+// tryAgain has a job that failed done once more, after a while, unless the directory has failed with it.
+func (l *Log) tryAgain(job Work) {
+	if l.dir().Offline() == nil {
+		l.work.again, l.work.againMs = append(l.work.again, job), l.nowMs+probeEveryMs
 	}
 }
 
@@ -325,7 +338,10 @@ func (w *epochWork) Run() { w.err = w.l.fs.WriteFileAtomic(filepath.Join(w.l.pat
 // Apply implements Work.
 func (w *epochWork) Apply() {
 	w.l.work.slowOut = false
-	w.l.worked(w.err, false)
+	if !w.l.worked(w.err, false) && !w.l.work.epochs { // another one is queued otherwise
+		w.l.work.epochs, w.l.epochs.dirty = true, true
+		w.l.tryAgain(w)
+	}
 }
 
 // flushWork syncs the active segment off the shard.

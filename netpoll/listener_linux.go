@@ -3,6 +3,7 @@ package netpoll
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/netip"
 	"os"
@@ -66,6 +67,11 @@ func (l *Listener) Accept() (int, netip.AddrPort, error) {
 		fd, sa, err := unix.Accept4(l.fd, unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
 		switch err {
 		case nil:
+			if fd >= descriptorsForConns() { // whoever waits longer than this pause sees the connection refused, and files can still be opened
+				unix.Close(fd)
+				l.wait(false, acceptRetryMs)
+				continue
+			}
 			remote := addrPortOf(sa)
 			if err := l.admit(remote.Addr()); err != nil {
 				unix.Close(fd)
@@ -82,6 +88,20 @@ func (l *Listener) Accept() (int, netip.AddrPort, error) {
 			// Everything else is an error of the connection that was about to be accepted.
 		}
 	}
+}
+
+// leftForFiles is how many descriptors connections leave to files: a server without one cannot write. Of a small limit it is a quarter.
+const leftForFiles = 256
+
+// descriptorsForConns is the first descriptor that no connection gets. The kernel gives the lowest that is free, so a high one tells how many
+// are in use.
+func descriptorsForConns() int {
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil || limit.Cur > math.MaxInt32 {
+		return math.MaxInt32
+	}
+	most := int(limit.Cur)
+	return most - min(leftForFiles, most/4)
 }
 
 func (l *Listener) admit(ip netip.Addr) error {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 
@@ -21,12 +22,41 @@ const (
 	filePerm = 0o644
 )
 
+// OpenFile leaves the last descriptors to calls that give theirs back at once: it fails with EMFILE before there is none.
 func (osFS) OpenFile(path string, flag int, perm fs.FileMode) (*File, error) {
 	fd, err := openFD(path, flag, perm)
 	if err != nil {
 		return nil, err
 	}
+	if fd >= descriptorsToKeep() {
+		_ = unix.Close(fd) // nothing was written
+		return nil, &Error{Op: "open", Path: path, Err: unix.EMFILE}
+	}
 	return NewFile(fd, path), nil
+}
+
+// leftForCalls is how many descriptors files that stay open leave to syncs of directories, atomic writes and the like: these are the second half
+// of something that has begun, and must not fail for a want of descriptors. Of a small limit it is an eighth.
+const leftForCalls = 64
+
+// descriptorsToKeep is the first descriptor that no file gets which stays open. The kernel always gives the lowest that is free, so whoever
+// gets a high one knows how many are in use.
+func descriptorsToKeep() int {
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil || limit.Cur > math.MaxInt32 {
+		return math.MaxInt32
+	}
+	most := int(limit.Cur)
+	return most - min(leftForCalls, most/8)
+}
+
+// passing opens a file that is closed before the call that needs it returns.
+func passing(path string, flag int, perm fs.FileMode) (*File, error) {
+	fd, err := openFD(path, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return &File{fd: fd, path: path}, nil // no Disk takes it
 }
 
 func openFD(path string, flag int, perm fs.FileMode) (fd int, err error) {
@@ -61,11 +91,10 @@ func (osFS) Stat(path string) (fs.FileInfo, error) {
 
 // ReadFile asks the kernel for no more than it must: a start reads thousands of small files, and package os tries to poll each.
 func (osFS) ReadFile(path string) ([]byte, error) {
-	fd, err := openFD(path, os.O_RDONLY, 0)
+	f, err := passing(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}
-	f := &File{fd: fd, path: path} // no Disk takes it
 	b, err := f.readAll()
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
@@ -75,7 +104,7 @@ func (osFS) ReadFile(path string) ([]byte, error) {
 
 func (o osFS) WriteFileAtomic(path string, b []byte) error {
 	temp := path + ".tmp"
-	f, err := o.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, filePerm)
+	f, err := passing(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, filePerm)
 	if err != nil {
 		return err
 	}
@@ -96,8 +125,8 @@ func (o osFS) WriteFileAtomic(path string, b []byte) error {
 	return o.SyncDir(filepath.Dir(path))
 }
 
-func (o osFS) SyncDir(path string) error {
-	f, err := o.OpenFile(path, os.O_RDONLY, 0)
+func (osFS) SyncDir(path string) error {
+	f, err := passing(path, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
