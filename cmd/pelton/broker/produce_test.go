@@ -137,7 +137,7 @@ func TestProduceErrors(t *testing.T) {
 	want(t, "the bad partition", got[1].ErrorCode, 3)
 }
 
-// Versions: each takes records and says where; zstd needs version 7.
+// Versions: each takes records and says where; zstd needs version 7 (C-43).
 func TestProduceVersions(t *testing.T) {
 	c := shared(t).dial(t)
 	name := topic(t, c, 1)
