@@ -3,6 +3,8 @@ package broker
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/pelton-broker/pelton/logstore"
@@ -19,29 +21,48 @@ func (b *Broker) dirFailed(dir string, err error) {
 
 // watchDirs tells the controller of log directories that failed, at the start or since.
 func (b *Broker) watchDirs(ctx context.Context) {
+	watchFailures(ctx, b.dirFailures, b.anyDirLeft, b.reportDir, func() {
+		b.fatal(fmt.Errorf("%w: all of %v have failed", logstore.ErrNoDir, b.config.LogDirs()))
+	})
+}
+
+func (b *Broker) anyDirLeft() bool {
+	return slices.ContainsFunc(b.logs.Dirs(), func(d logstore.DirInfo) bool { return d.Offline == nil })
+}
+
+func (b *Broker) reportDir(ctx context.Context, dir string) {
+	if err := reportWithin(ctx, b.config.Long("log.dir.failure.timeout.ms")*1e6, after, b.cluster.ReportLogDirFailure); err != nil {
+		b.fatal(fmt.Errorf("the failure of log directory %s could not be reported within log.dir.failure.timeout.ms: %w", dir, err))
+	}
+}
+
+// watchFailures reports what comes from failures, each directory at most once, in turn, until ctx ends. A report may hang for as long as nobody
+// coordinates; that none is left is noticed all the same.
+func watchFailures(ctx context.Context, failures <-chan string, left func() bool, report func(context.Context, string), none func()) {
+	reports := make(chan string, cap(failures))
+	var reporter sync.WaitGroup
+	defer reporter.Wait()
+	reporter.Go(func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case dir := <-reports:
+				report(ctx, dir)
+			}
+		}
+	})
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case dir := <-b.dirFailures:
-			b.dirGone(ctx, dir)
+		case dir := <-failures:
+			if !left() {
+				none()
+				continue
+			}
+			reports <- dir
 		}
-	}
-}
-
-func (b *Broker) dirGone(ctx context.Context, dir string) {
-	left := 0
-	for _, d := range b.logs.Dirs() {
-		if d.Offline == nil {
-			left++
-		}
-	}
-	if left == 0 {
-		b.fatal(fmt.Errorf("%w: all of %v have failed", logstore.ErrNoDir, b.config.LogDirs()))
-		return
-	}
-	if err := reportWithin(ctx, b.config.Long("log.dir.failure.timeout.ms")*1e6, after, b.cluster.ReportLogDirFailure); err != nil {
-		b.fatal(fmt.Errorf("the failure of log directory %s could not be reported within log.dir.failure.timeout.ms: %w", dir, err))
 	}
 }
 

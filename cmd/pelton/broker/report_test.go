@@ -15,12 +15,14 @@ import (
 type timers struct {
 	mu    sync.Mutex
 	clk   *clock.Manual
+	start int64
 	due   map[chan time.Time]int64
 	asked chan struct{} // one for each timer
 }
 
 func newTimers() *timers {
-	return &timers{clk: clock.NewManual(0), due: map[chan time.Time]int64{}, asked: make(chan struct{}, 1000)}
+	clk := clock.NewManual(0)
+	return &timers{clk: clk, start: clk.Mono(), due: map[chan time.Time]int64{}, asked: make(chan struct{}, 1000)}
 }
 
 func (t *timers) after(ns int64) <-chan time.Time {
@@ -49,7 +51,7 @@ func (t *timers) has(at time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, due := range t.due {
-		if due == int64(at) {
+		if due-t.start == int64(at) {
 			return true
 		}
 	}
@@ -130,4 +132,28 @@ func TestFailureOfADirectoryThatCannotBeReported(t *testing.T) {
 			t.Errorf("a broker that stops: %v", err)
 		}
 	})
+}
+
+// The last directory fails while the failure of another one still cannot be reported: the broker ends at once, not when its patience does.
+func TestLastDirectoryFailsWhileAReportHangs(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	failures, hangs, none, ended := make(chan string, 2), make(chan string), make(chan struct{}), make(chan struct{})
+	left := 2
+	go func() {
+		defer close(ended)
+		broker.WatchFailures(ctx, failures, func() bool { left--; return left > 0 }, func(ctx context.Context, dir string) {
+			hangs <- dir
+			<-ctx.Done()
+		}, func() { close(none) })
+	}()
+	failures <- "/a"
+	want(t, "what is reported", <-hangs, "/a")
+	failures <- "/b"
+	select {
+	case <-none:
+	case <-time.After(answerWithin):
+		t.Error("nobody noticed that no directory is left")
+	}
+	cancel()
+	<-ended
 }
