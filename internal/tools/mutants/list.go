@@ -19,7 +19,7 @@ func list() []mutant {
 	)
 	return []mutant{
 		{"fsync skipped: a durable append does not sync", appends, "w.op.Durable = l.durableNext(first)", "w.op.Durable = false && l.durableNext(first)"},
-		{"fsync skipped: a closed segment is settled without one", "logstore/settle.go", "errors.Join(w.seg.file.Sync(), ", "errors.Join("},
+		{"fsync skipped: a closed segment is settled without one", "logstore/settle.go", "if w.err = w.seg.file.Sync(); w.err == nil {", "if w.err = error(nil); w.err == nil {"},
 		{"fsync skipped: recovery vouches for what is in the cache", recover, "if err := seg.file.Sync(); err != nil {", "if err := error(nil); err != nil {"},
 		{"index off by one: entries name the offset behind the batch", "logstore/segment.go", "s.offsets.addOffset(int32(last-s.base), pos)", "s.offsets.addOffset(int32(last-s.base)+1, pos)"},
 		{"index off by one: positions are those of the next byte", "logstore/segment.go", "s.offsets.addOffset(int32(last-s.base), pos)", "s.offsets.addOffset(int32(last-s.base), pos+1)"},
