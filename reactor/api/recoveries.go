@@ -207,16 +207,21 @@ func (b *Broker) AttachRecovered(ctx context.Context) {
 		if !b.raiseRecovered(ctx) {
 			return
 		}
-		b.publishing.Lock()
-		b.publish(b.pending.Load(), false)
-		b.publishing.Unlock()
+		b.publishRecovered()
 		if err := b.cluster.LookAgain(ctx); err != nil && ctx.Err() == nil { // a log that could not be opened is lost, one that was lost may be back
 			b.log.Warn("the controller was not told of recovered logs", "err", err.Error())
 		}
 	}
 }
 
-// raiseRetry is the pause between tries to begin a new leader epoch.
+// publishRecovered puts what has been recovered into the places that requests go to.
+func (b *Broker) publishRecovered() {
+	b.publishing.Lock()
+	defer b.publishing.Unlock()
+	b.publish(b.pending.Load(), false)
+}
+
+// raiseRetryNs is the pause between tries to begin a new leader epoch.
 const raiseRetryNs = 1_000_000_000
 
 // raiseRecovered gives those that lost their end a new leader epoch; false when ctx ended before.
@@ -247,6 +252,7 @@ func (b *Broker) raiseRecovered(ctx context.Context) bool {
 			return true
 		}
 		b.log.Error("new leader epochs for logs that lost their end; it is tried again", "err", err.Error())
+		b.publishRecovered() // those that lost nothing need not wait
 		select {
 		case <-ctx.Done():
 			return false
