@@ -172,7 +172,7 @@ func (m *Manager) dropMark(d *Dir, tp TopicPartition) error {
 	if err == nil {
 		err = m.opt.FS.Remove(filepath.Join(path, exchangeFile))
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // its exchange may take it away at this moment
 		return err
 	}
 	return m.opt.FS.SyncDir(path)

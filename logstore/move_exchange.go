@@ -103,7 +103,8 @@ func (w *exchangeWork) exchange() error {
 // finish removes the mark, and the partition from the checkpoints of the directory that it left.
 func (w *exchangeWork) finish() error {
 	mv := w.mv
-	if err := w.l.fs.Remove(filepath.Join(mv.path, exchangeFile)); err != nil {
+	err := w.l.fs.Remove(filepath.Join(mv.path, exchangeFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // the next move of the log may have begun, and taken it away
 		return err
 	}
 	if err := w.l.fs.SyncDir(mv.path); err != nil {
