@@ -373,3 +373,30 @@ func TestMoveKeepsAbortedTransactions(t *testing.T) {
 	}
 	w.stop()
 }
+
+// The log's start goes on past what a move has copied: the copy begins anew, since one with a hole would lack the producers that wrote there.
+func TestMoveIsOvertakenByTheStart(t *testing.T) {
+	w := newTwoDirs(t, Options{SegmentBytes: 1500, IndexInterval: 200})
+	l := w.log("t")
+	w.fill(l, 0, 20)
+	w.plan(l, w.dirs[1])
+	job := l.nextMove()
+	job.Run()
+	copied := l.End()
+	w.fill(l, 20, 40)
+	if _, err := l.DeleteRecordsTo(l.End() - 4); err != nil {
+		t.Fatal(err)
+	}
+	l.Retain(w.clk.WallMs())
+	first := l.segments[0].base
+	if first <= copied {
+		t.Fatalf("segments from %d on are left, %d were copied", first, copied)
+	}
+	want := w.contents(l, l.Start(), l.End())
+	job.Apply()
+	w.turn(l)
+	if l.Dir() != w.dirs[1] || l.segments[0].base != first {
+		t.Errorf("in %s the log begins with a segment of %d, want %d", l.Dir(), l.segments[0].base, first)
+	}
+	w.wantContents(l, want)
+}

@@ -68,7 +68,13 @@ func (l *Log) nextMove() Work {
 		return nil
 	}
 	v.out = true
-	return &copyWork{l: l, mv: mv, sources: l.sources(mv), restart: mv.copy.end > l.end}
+	return &copyWork{l: l, mv: mv, sources: l.sources(mv), restart: l.outdates(mv)}
+}
+
+// outdates tells whether what a move has copied cannot be gone on with: the log lost an end that was copied, or its start went on past
+// segments that were not. A copy with a hole would lack what producers wrote there, which no snapshot need tell.
+func (l *Log) outdates(mv *Move) bool {
+	return mv.copy.end > l.end || len(mv.segments) > 0 && mv.copy.end < l.segments[0].base
 }
 
 // nextExchange is the exchange of names once nothing else is under way.
@@ -77,7 +83,7 @@ func (l *Log) nextExchange() Work {
 		return nil
 	}
 	mv := l.moving.mv
-	if mv == nil || mv.halt() || l.usable() != nil {
+	if mv == nil || mv.halt() || l.usable() != nil || l.outdates(mv) {
 		l.moving.exchanging = false
 		return l.nextWork()
 	}
@@ -92,8 +98,8 @@ func (l *Log) nextExchange() Work {
 func (l *Log) sources(mv *Move) []source {
 	mv.opt, mv.epochs = l.opt, slices.Clone(l.epochs.list)
 	from := l.start
-	if mv.copy.end <= l.end {
-		from = max(from, mv.copy.end)
+	if len(mv.segments) > 0 && !l.outdates(mv) {
+		from = mv.copy.end // which may lie before the start by now
 	}
 	var out []source
 	for i := l.segmentFor(from); i < len(l.segments); i++ {
@@ -129,7 +135,7 @@ func (w *copyWork) Run() {
 // Apply implements Work.
 func (w *copyWork) Apply() {
 	w.release()
-	if !w.failed() && w.left() <= moveLeft {
+	if !w.failed() && w.left() <= moveLeft && !w.l.outdates(w.mv) {
 		w.l.moving.exchanging = true
 	}
 }
