@@ -28,6 +28,7 @@ type opening struct {
 	snaps    []int64  // offsets of snapshot files, ascending
 	swaps    []string // logs of a cleaning that a crash interrupted behind its point of no return
 	from     int64    // where the producers' snapshot ends
+	closed   snapshot // at the end of the last closed segment that was scanned
 	scanned  int      // place of the first segment that was scanned; len(segments) when none was
 	cutAt    *CorruptError
 	cutBytes int64
@@ -363,6 +364,7 @@ func (o *opening) loadSegments() error {
 		}
 		if !last { // compaction may have taken the end of it
 			seg.next = l.segments[i+1].base
+			o.closed = snapshot{at: seg.next, b: l.producers.EncodeSnapshot()}
 		}
 	}
 	return nil
@@ -664,6 +666,11 @@ func (o *opening) settle() error {
 			}
 		}
 		seg.settled = true
+	}
+	if o.closed.b != nil { // as the settling of a segment does: the segment may go, and what its producers wrote must still be known
+		if err := l.saveSnapshot(o.closed); err != nil {
+			return err
+		}
 	}
 	if l.epochs.dirty {
 		l.epochs.dirty = false

@@ -11,7 +11,8 @@ import (
 )
 
 // loadSnapshot takes the newest right snapshot. When segments are scanned it must not be newer than the first of them, since the
-// transaction indexes of scanned segments are made here too.
+// transaction indexes of scanned segments are made here too. One that is older than the first segment does not count: of producers that wrote
+// between the two it would tell an old sequence, and of those nothing is better. Kafka removes it as stray.
 func (o *opening) loadSnapshot() error {
 	l := o.l
 	l.producers = producer.NewTable()
@@ -19,7 +20,7 @@ func (o *opening) loadSnapshot() error {
 	if o.scanned < len(l.segments) {
 		limit = l.segments[o.scanned].base
 	}
-	for i := len(o.snaps) - 1; i >= 0; i-- {
+	for i := len(o.snaps) - 1; i >= 0 && o.snaps[i] >= l.segments[0].base; i-- {
 		if o.snaps[i] > limit {
 			continue
 		}

@@ -116,7 +116,9 @@ func (l *Log) dropFirst(n int, nowMs int64) {
 	}
 	l.window = window{b: l.window.b[:0]}
 	l.moveStart(l.segments[0].base)
-	l.work.forgetSettles(gone)
+	if s := l.work.forgetSettles(gone); s != nil {
+		l.work.slow = append(l.work.slow, &snapshotWork{l: l, snapshot: s.snapshot})
+	}
 	l.work.slow = append(l.work.slow, &renameWork{l: l, segs: gone})
 	l.settledUpTo()
 }

@@ -9,11 +9,20 @@ import (
 type settleWork struct {
 	l        *Log
 	seg      *Segment
-	snapshot []byte
-	at       int64
+	snapshot snapshot
 	dueMs    int64
 	synced   bool
 	err      error
+}
+
+// snapshot is what producers had written at an offset, as its file says it.
+type snapshot struct {
+	at int64
+	b  []byte
+}
+
+func (l *Log) saveSnapshot(s snapshot) error {
+	return l.fs.WriteFileAtomic(filepath.Join(l.path, fileName(s.at, sufSnapshot)), s.b)
 }
 
 // Run implements Work.
@@ -35,14 +44,14 @@ func (w *settleWork) Run() {
 			return
 		}
 	}
-	w.err = w.l.fs.WriteFileAtomic(filepath.Join(w.l.path, fileName(w.at, sufSnapshot)), w.snapshot)
+	w.err = w.l.saveSnapshot(w.snapshot)
 }
 
 // settleLater queues the settling of a segment that was just closed. Where nothing promises that it is on the disk, that waits for
 // Options.SettleDelayMs: a sync stalls every other writer of the file system's journal, and what retention takes away meanwhile, or the kernel has
 // written by itself, costs none.
 func (l *Log) settleLater(seg *Segment, at int64, now bool) {
-	w := &settleWork{l: l, seg: seg, snapshot: l.producers.EncodeSnapshot(), at: at}
+	w := &settleWork{l: l, seg: seg, snapshot: snapshot{at, l.producers.EncodeSnapshot()}}
 	if !now {
 		w.dueMs = l.nowMs + l.opt.SettleDelayMs
 	}
@@ -68,9 +77,32 @@ func (w *lanes) hurrySettles() {
 	}
 }
 
-// forgetSettles drops the jobs of segments that left the log.
-func (w *lanes) forgetSettles(gone []*Segment) {
-	w.settles = slices.DeleteFunc(w.settles, func(s *settleWork) bool { return slices.Contains(gone, s.seg) })
+// forgetSettles drops the jobs of segments that left the log, and gives the newest of them.
+func (w *lanes) forgetSettles(gone []*Segment) (newest *settleWork) {
+	w.settles = slices.DeleteFunc(w.settles, func(s *settleWork) bool {
+		drop := slices.Contains(gone, s.seg)
+		if drop {
+			newest = s
+		}
+		return drop
+	})
+	return newest
+}
+
+// snapshotWork saves what producers had written when a segment was closed that left the log before it was settled: nothing else tells that.
+type snapshotWork struct {
+	l        *Log
+	snapshot snapshot
+	err      error
+}
+
+// Run implements Work.
+func (w *snapshotWork) Run() { w.err = w.l.saveSnapshot(w.snapshot) }
+
+// Apply implements Work.
+func (w *snapshotWork) Apply() {
+	w.l.work.slowOut = false
+	w.l.worked(w.err, false)
 }
 
 // Apply implements Work.
