@@ -89,3 +89,41 @@ func TestSnapshotBeforeTheFirstSegmentDoesNotCount(t *testing.T) {
 	}
 	w.stop()
 }
+
+// A segment that was deleted, and never synced for that reason, may be torn by a power cut before its names are gone. That is no damage.
+func TestTornSegmentThatWasDeleted(t *testing.T) {
+	for what, c := range map[string]struct {
+		size  int64 // what is left of it
+		every int32 // bytes between index entries
+	}{"torn": {20, 100}, "empty": {0, 100}, "empty, and its indexes are right to be": {0, 4096}} {
+		t.Run(what, func(t *testing.T) {
+			w := newWorld(t, Options{SegmentBytes: 600, IndexInterval: c.every, SettleDelayMs: 1 << 40})
+			l := w.log("t")
+			w.produce(l, idempotent(7, 0, 0, 1))
+			w.fill(l, 0, 8)
+			at := w.produce(l, idempotent(7, 0, 1, 1)).Base
+			w.fill(l, 8, 20)
+			torn := l.segments[l.segmentFor(at)].stem + sufLog
+			if _, err := l.DeleteRecordsTo(l.End() - 1); err != nil {
+				t.Fatal(err)
+			}
+			want := w.contents(l, l.Start(), l.End())
+			l.Retain(w.clk.WallMs())
+			if err := w.m.Checkpoint(); err != nil {
+				t.Fatal(err)
+			}
+			w.crash() // before any job ran
+			if err := os.Truncate(torn, c.size); err != nil {
+				t.Fatal(err)
+			}
+			w.start()
+			l = w.log("t")
+			w.wantContents(l, want)
+			if l.CutBytes() > 0 {
+				t.Errorf("%d bytes are said to be lost", l.CutBytes())
+			}
+			w.produce(l, idempotent(7, 0, 2, 1)) // what it wrote first is not taken for what it wrote last
+			w.stop()
+		})
+	}
+}

@@ -13,6 +13,7 @@ func list() []mutant {
 		log     = "logstore/log.go"
 		appends = "logstore/append.go"
 		recover = "logstore/recover.go"
+		rescan  = "logstore/recover_scan.go"
 		table   = "logstore/producer/table.go"
 		cleaner = "logstore/cleaner.go"
 		moves   = "logstore/move_exchange.go"
@@ -20,13 +21,13 @@ func list() []mutant {
 	return []mutant{
 		{"fsync skipped: a durable append does not sync", appends, "w.op.Durable = l.durableNext(first)", "w.op.Durable = false && l.durableNext(first)"},
 		{"fsync skipped: a closed segment is settled without one", "logstore/settle.go", "if w.err = w.seg.file.Sync(); w.err == nil {", "if w.err = error(nil); w.err == nil {"},
-		{"fsync skipped: recovery vouches for what is in the cache", recover, "if err := seg.file.Sync(); err != nil {", "if err := error(nil); err != nil {"},
+		{"fsync skipped: recovery vouches for what is in the cache", rescan, "if err := seg.file.Sync(); err != nil {", "if err := error(nil); err != nil {"},
 		{"index off by one: entries name the offset behind the batch", "logstore/segment.go", "s.offsets.addOffset(int32(last-s.base), pos)", "s.offsets.addOffset(int32(last-s.base)+1, pos)"},
 		{"index off by one: positions are those of the next byte", "logstore/segment.go", "s.offsets.addOffset(int32(last-s.base), pos)", "s.offsets.addOffset(int32(last-s.base), pos+1)"},
 		{"sequence window wrong: a gap of one is taken", table, "case !known || first == nextSeq(lastSeq):", "case !known || first == nextSeq(lastSeq) || first == nextSeq(lastSeq)+1:"},
 		{"sequence window wrong: repeats are not known", table, "if b, ok := e.find(first, last); ok {", "if b, ok := e.find(first, last); ok && false {"},
 		{"sequence window wrong: old epochs may write", table, "case known && epoch < nowEpoch:", "case known && epoch < nowEpoch && false:"},
-		{"recovery one batch short: the last one counts as torn", recover, "o.scan.reset(seg.file, 0, size, true)", "o.scan.reset(seg.file, 0, max(size-1, 0), true)"},
+		{"recovery one batch short: the last one counts as torn", rescan, "o.scan.reset(seg.file, 0, size, true)", "o.scan.reset(seg.file, 0, max(size-1, 0), true)"},
 		{"recovery one segment long: what lies behind a cut stays", recover, "for _, seg := range l.segments[i+1:] {", "return nil\n\tfor _, seg := range l.segments[i+1:] {"},
 		{"checkpoint before data: the recovery point follows the write", appends, "if op.Durable {", "if true || op.Durable {"},
 		{"torn batch accepted: checksums are not looked at", "logstore/scan.go", "!batch.CheckEntryCRC(b)", "!batch.CheckEntryCRC(b) && false"},
