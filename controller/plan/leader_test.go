@@ -96,7 +96,9 @@ func TestSettleNeverLosesTheISR(t *testing.T) {
 
 func TestDeletion(t *testing.T) {
 	topic := &meta.Topic{Partitions: []*meta.Partition{{Replicas: []int32{1, 2}}, {Replicas: []int32{2}}}}
-	all := func(live func(int32) bool) func(int32) func(int32) bool { return func(int32) func(int32) bool { return live } }
+	all := func(live func(int32) bool) func(int32) func(int32) bool {
+		return func(int32) func(int32) bool { return live }
+	}
 	second := func(partition int32) func(int32) bool { return alive([]int32{2, 1}[:1+1-partition]...) } // broker 1 cannot serve partition 1
 	if !Deletable(topic, all(alive(1, 2))) || Deletable(topic, all(alive(2))) || !Deletable(topic, second) {
 		t.Fatal("a deletion needs every replica alive")
