@@ -156,3 +156,38 @@ func (f *syncedFS) SyncDir(path string) error {
 	delete(f.open, path)
 	return f.FS.SyncDir(path)
 }
+
+// A move goes on after a clean stop, which left indexes that are whole for what was copied by then. The log rolls where the names were exchanged,
+// and a crash comes before the old segment is settled: its indexes must not be taken for whole.
+func TestMoveGoesOnAndTheLogRolls(t *testing.T) {
+	w := newTwoDirs(t, Options{SegmentBytes: 4000, IndexInterval: 200, SettleDelayMs: 1 << 40})
+	l := w.log("t")
+	w.fill(l, 0, 10)
+	w.plan(l, w.dirs[1])
+	if !w.copyOnce(l) {
+		t.Fatal("nothing was copied")
+	}
+	l.moving.exchanging = false
+	w.m.Halt()
+	w.fill(l, 10, 5)
+	w.stop()
+	w.start()
+	l = w.log("t")
+	w.turn(l)
+	if l.Dir() != w.dirs[1] || len(l.segments) != 1 {
+		t.Fatalf("the log is in %s with %d segments", l.Dir(), len(l.segments))
+	}
+	end := l.End()
+	l.opt.SegmentBytes = 300
+	w.fill(l, 15, 1)
+	if len(l.segments) != 2 || l.segments[1].base != end {
+		t.Fatalf("%d segments, the names were exchanged at %d", len(l.segments), end)
+	}
+	w.crash()
+	w.start()
+	l = w.log("t")
+	if o, _, _, _, err := l.LookupTime(14_000); o != end-4 || err != nil {
+		t.Errorf("the last time before the exchange is at %d, want %d: %v", o, end-4, err)
+	}
+	w.stop()
+}
