@@ -71,8 +71,7 @@ func BuildBatch(s BatchSpec) ([]byte, error) {
 	b[16] = 2
 	be.PutUint16(b[batchAttr:], codec)
 	be.PutUint32(b[batchLastDelta:], uint32(s.Records-1))
-	be.PutUint64(b[batchFirstTime:], uint64(s.TimeMs))
-	be.PutUint64(b[batchMaxTime:], uint64(s.TimeMs))
+	stampTime(b, s.TimeMs)
 	stampProducer(b, -1, -1, -1)
 	be.PutUint32(b[batchCount:], uint32(s.Records))
 	sealBatch(b)
@@ -112,7 +111,7 @@ func stampProducer(b []byte, id int64, epoch int16, sequence int32) {
 
 // sealBatch computes the checksum over everything from the attributes on.
 func sealBatch(b []byte) {
-	binary.BigEndian.PutUint32(b[batchCRC:], crc32.Checksum(b[batchAttr:], crc32.MakeTable(crc32.Castagnoli)))
+	binary.BigEndian.PutUint32(b[batchCRC:], crc32.Checksum(b[batchAttr:], castagnoli))
 }
 
 func compress(name string, b []byte) ([]byte, uint16, error) {

@@ -47,9 +47,7 @@ func valueOf(batch []byte) int {
 func (m *marked) stamp(at int64) {
 	binary.BigEndian.PutUint64(m.batch[m.valueAt:], m.run)
 	binary.BigEndian.PutUint64(m.batch[m.valueAt+8:], uint64(at))
-	if m.producerID < 0 {
-		sealBatch(m.batch) // an idempotent one is sealed by next
-	}
+	m.sealer.changed(m.batch) // next seals it
 }
 
 // endToEnd produces at a fixed rate and consumes at the tail, both in this process and on one clock.

@@ -78,11 +78,12 @@ func (e *produce) next(corr int32) []byte {
 	e.turn++
 	binary.BigEndian.PutUint32(e.frame[corrAt:], uint32(corr))
 	binary.BigEndian.PutUint32(e.frame[e.partitionAt:], uint32(e.partitions[i]))
-	if e.producerID >= 0 {
-		stampProducer(e.batch, e.producerID, e.epoch, e.sequences[i])
-		sealBatch(e.batch)
-		e.sequences[i] = int32((int64(e.sequences[i]) + e.records) & 0x7FFFFFFF)
+	if e.producerID < 0 {
+		e.stampNow(wallMs(), -1, -1, -1)
+		return e.frame
 	}
+	e.stampNow(wallMs(), e.producerID, e.epoch, e.sequences[i])
+	e.sequences[i] = int32((int64(e.sequences[i]) + e.records) & 0x7FFFFFFF)
 	return e.frame
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"hash/crc32"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -78,7 +79,9 @@ func TestProduceRestampsInPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range []struct{ partition, sequence int32 }{{4, 0}, {9, 0}, {4, 10}, {9, 10}} {
+		before := time.Now().UnixMilli()
 		frame := p.next(int32(100 + i))
+		after := time.Now().UnixMilli()
 		if corr := binary.BigEndian.Uint32(frame[8:]); corr != uint32(100+i) {
 			t.Fatalf("correlation id %d", corr)
 		}
@@ -89,6 +92,9 @@ func TestProduceRestampsInPlace(t *testing.T) {
 		}
 		if part.Partition != want.partition || rb.FirstSequence != want.sequence || rb.ProducerID != 77 || rb.ProducerEpoch != 3 {
 			t.Errorf("request %d: partition %d sequence %d producer %d/%d", i, part.Partition, rb.FirstSequence, rb.ProducerID, rb.ProducerEpoch)
+		}
+		if rb.FirstTimestamp < before || rb.FirstTimestamp > after || rb.MaxTimestamp != rb.FirstTimestamp {
+			t.Errorf("request %d: sent at %d, its records are from %d to %d", i, before, rb.FirstTimestamp, rb.MaxTimestamp)
 		}
 		if uint32(rb.CRC) != crc32.Checksum(part.Records[21:], crc32.MakeTable(crc32.Castagnoli)) {
 			t.Errorf("request %d: the checksum was not made new", i)

@@ -3,6 +3,7 @@ package load
 import (
 	"bufio"
 	"encoding/binary"
+	"hash/crc32"
 	"io"
 	"net"
 	"sync"
@@ -164,6 +165,9 @@ func (b *fakeBroker) offsets(req *kmsg.ListOffsetsRequest, resp *kmsg.ListOffset
 
 func (b *fakeBroker) produce(req *kmsg.ProduceRequest, resp *kmsg.ProduceResponse) {
 	name, p := req.Topics[0].Topic, req.Topics[0].Partitions[0]
+	if got, want := crc32.Checksum(p.Records[batchAttr:], castagnoli), binary.BigEndian.Uint32(p.Records[batchCRC:]); got != want {
+		b.t.Errorf("a batch to %s-%d has the checksum %08x, it says %08x", name, p.Partition, got, want)
+	}
 	copies := 1
 	if b.n++; b.n == b.lose {
 		copies = 0
@@ -211,4 +215,17 @@ func (b *fakeBroker) fetch(req *kmsg.FetchRequest, resp *kmsg.FetchResponse) {
 	t := kmsg.NewFetchResponseTopic()
 	t.Topic, t.Partitions = name, append(t.Partitions, a)
 	resp.Topics = append(resp.Topics, t)
+}
+
+// atOneTime gives every batch of a topic the same time.
+func (b *fakeBroker) atOneTime(topic string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, log := range b.logs[topic] {
+		for len(log) > 0 {
+			n := 12 + int(binary.BigEndian.Uint32(log[batchLength:]))
+			stampTime(log[:n], 1000)
+			log = log[n:]
+		}
+	}
 }

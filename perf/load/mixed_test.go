@@ -43,6 +43,7 @@ func TestRecordedWorkloadIsReplayedBatchByBatch(t *testing.T) {
 	if _, err := Run(context.Background(), o, &bytes.Buffer{}); err != nil {
 		t.Fatal(err)
 	}
+	b.atOneTime(o.Topic)
 	rec := small(ModeRecord, b.addr())
 	rec.Records, rec.File = 0, filepath.Join(t.TempDir(), "w.load")
 	r, err := Run(context.Background(), rec, &bytes.Buffer{})
@@ -59,6 +60,7 @@ func TestRecordedWorkloadIsReplayedBatchByBatch(t *testing.T) {
 	if err != nil || got.Records != r.Records || got.Requests != int64(len(was.Entries)) {
 		t.Fatalf("%v: %d records of %d in %d requests of %d", err, got.Records, r.Records, got.Requests, len(was.Entries))
 	}
+	b.atOneTime("other")
 	rec.Topic, rec.File = "other", filepath.Join(t.TempDir(), "again.load")
 	if _, err := Run(context.Background(), rec, &bytes.Buffer{}); err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ type prepared struct {
 	batch       []byte // the records inside frame
 	partitionAt int
 	records     int64
+	sealer      sealer
 }
 
 func prepare(topic string, acks int16, timeoutMs int32, records []byte) (*prepared, error) {
@@ -34,7 +35,15 @@ func prepare(topic string, acks int16, timeoutMs int32, records []byte) (*prepar
 	// Behind the records stand only empty tag sections.
 	start := bytes.LastIndex(e.frame, records[:batchRecords])
 	e.batch = e.frame[start : start+len(records)]
+	e.sealer = newSealer(e.batch)
 	return e, nil
+}
+
+// stampNow makes the batch one of this moment, and of a producer (-1: of none).
+func (e *prepared) stampNow(ms, producerID int64, epoch int16, sequence int32) {
+	stampTime(e.batch, ms)
+	stampProducer(e.batch, producerID, epoch, sequence)
+	e.sealer.seal(e.batch)
 }
 
 // step is one request of a series.
@@ -58,12 +67,13 @@ func (e *series) next(corr int32) []byte {
 	e.turn++
 	binary.BigEndian.PutUint32(s.frame[corrAt:], uint32(corr))
 	binary.BigEndian.PutUint32(s.frame[s.partitionAt:], uint32(s.partition))
-	if e.producerID >= 0 {
-		at := e.sequences[s.partition]
-		stampProducer(s.batch, e.producerID, e.epoch, at)
-		sealBatch(s.batch)
-		e.sequences[s.partition] = int32((int64(at) + s.records) & 0x7FFFFFFF)
+	if e.producerID < 0 {
+		s.stampNow(wallMs(), -1, -1, -1)
+		return s.frame
 	}
+	at := e.sequences[s.partition]
+	s.stampNow(wallMs(), e.producerID, e.epoch, at)
+	e.sequences[s.partition] = int32((int64(at) + s.records) & 0x7FFFFFFF)
 	return s.frame
 }
 
