@@ -81,12 +81,14 @@ bench-rivals: bin/bench ## beside Kafka, NATS, Redis and RabbitMQ: RIVALS= says 
 	cd benchmarks/rival && CGO_ENABLED=0 $(GO) build -trimpath -o ../../bin/rival . || echo "NATS cannot be built here and is left out"
 	bin/bench -rivals $(RIVALS) -rows '^(rivals|produce|fetch|durable-8|latency-1k)' -history $(HISTORY) $(BENCH)
 
-bench-compare: bin/bench ## this tree against REF= (a commit), run in turn, changes with 95 % intervals
+BENCHSTAT ?= golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
+bench-compare: bin/bench ## this tree against REF= (a commit), run in turn: changes with 95 % intervals, and benchstat's table
 	@[ -n "$(REF)" ] || { echo "say against what: make bench-compare REF=HEAD~1"; exit 2; }
 	rm -rf bin/reference && git worktree prune && git worktree add --detach bin/reference $(REF)
 	cd bin/reference && CGO_ENABLED=0 $(GO) build -trimpath -o ../pelton-reference ./cmd/pelton
 	git worktree remove --force bin/reference
-	bin/bench -against bin/pelton-reference -rows '^(produce|fetch|convert|durable|latency)' $(BENCH)
+	bin/bench -against bin/pelton-reference -rows '^(produce|fetch|convert|durable|latency)' -samples bin/compare $(BENCH)
+	$(GO) run $(BENCHSTAT) bin/compare/reference.txt bin/compare/pelton.txt
 
 bench-storage: bin/bench ## conversion, compaction and the hot path beside it, recovery scan: beside Kafka 3.9.1 where it does the same (needs Java, Maven; about 10 minutes)
 	bin/bench -rivals 3.9.1 -rows '^(convert|compact)' -history $(HISTORY) $(BENCH)

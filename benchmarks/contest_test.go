@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"github.com/pelton-broker/pelton/perf/lab"
 	"math/rand"
 	"os"
 	"path/filepath"
@@ -15,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/pelton-broker/pelton/perf/lab"
 )
 
 func TestContestDiscardsFirstRoundsAndDrawsTheOrder(t *testing.T) {
@@ -216,5 +217,22 @@ func TestComparisonOfBuildsHasAnInterval(t *testing.T) {
 	}
 	if f, err = o.judge(claim{row: "x", side: "pelton", metric: "cpu", over: "reference", info: true}); err != nil || f.Effect != nil {
 		t.Fatalf("three rounds make no interval: %v %+v", err, f.Effect)
+	}
+}
+
+func TestSamplesAreLinesForBenchstat(t *testing.T) {
+	s, dir := samples{}, t.TempDir()
+	c := &contest{claims: []claim{{row: "produce-1m: CPU per GB", side: "pelton", metric: "cpu", unit: "s/GB", over: "reference"}, {row: "no comparison", side: "pelton", metric: "cpu"}}}
+	s.add(c, outcome{"pelton": {{"cpu": 0.5}, {"cpu": 0.75}}, "reference": {{"cpu": 1}}})
+	if err := s.write(dir); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"pelton.txt":    "Benchmarkproduce-1m/CPU_per_GB 1 0.5 s/GB\nBenchmarkproduce-1m/CPU_per_GB 1 0.75 s/GB\n",
+		"reference.txt": "Benchmarkproduce-1m/CPU_per_GB 1 1 s/GB\n",
+	} {
+		if b, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(b) != want {
+			t.Errorf("%s holds %q, %v", name, b, err)
+		}
 	}
 }

@@ -25,7 +25,7 @@ import (
 // settings are the flags.
 type settings struct {
 	pelton, floor, nats, apache, dir, history, rows, not, rivals string
-	against                                                      string
+	against, samples                                             string
 	pairs                                                        int
 	bytes                                                        int64
 	scale                                                        float64
@@ -55,6 +55,7 @@ func run() error {
 	flag.StringVar(&s.nats, "nats", "bin/rival", "program with a NATS server, from benchmarks/rival")
 	flag.StringVar(&s.rivals, "rivals", "", "what to run alongside, with commas: versions of Kafka (4.2.0, 3.9.1), nats, redis, rabbitmq")
 	flag.StringVar(&s.against, "against", "", "broker binary of another commit to run alongside, as the side \"reference\"")
+	flag.StringVar(&s.samples, "samples", "", "directory for every round of both builds, for benchstat")
 	flag.IntVar(&s.pairs, "pairs", 7, "rounds that count")
 	flag.Int64Var(&s.bytes, "bytes", 300_000_000, "bytes of a round")
 	flag.Float64Var(&s.scale, "scale", 1, "factor for the number of requests in rows that count requests")
@@ -142,7 +143,7 @@ func (b *bench) measure(ctx context.Context, s settings, out io.Writer) error {
 		return fmt.Errorf("-not: %w", err)
 	}
 	rng := rand.New(rand.NewSource(s.seed))
-	r := &report{base: load.Machine(s.dir)}
+	r := &report{base: load.Machine(s.dir), samples: samples{}}
 	r.base["commit"], r.base["seed"] = commit(), s.seed
 	var brokers []*target
 	if s.pelton != "" {
@@ -190,6 +191,9 @@ func (b *bench) measure(ctx context.Context, s settings, out io.Writer) error {
 	failed = errors.Join(failed, r.table(out))
 	if s.history != "" {
 		failed = errors.Join(failed, r.keep(s.history))
+	}
+	if s.samples != "" {
+		failed = errors.Join(failed, r.samples.write(s.samples))
 	}
 	return failed
 }

@@ -21,6 +21,7 @@ type report struct {
 	notes   []string // who takes no part, and why
 	lines   []map[string]any
 	base    map[string]any // conditions common to all
+	samples samples
 }
 
 // add judges a contest and keeps its figures, the far ones that were judged elsewhere, and its record line.
@@ -28,6 +29,7 @@ func (r *report) add(c *contest, o outcome, far []figure) error {
 	line := maps.Clone(r.base)
 	maps.Copy(line, c.detail)
 	line["contest"], line["time"] = c.name, time.Now().UTC().Format(time.RFC3339)
+	r.samples.add(c, o)
 	figures := far
 	for _, cl := range c.claims {
 		f, err := o.judge(cl)
