@@ -150,6 +150,8 @@ const (
 	DiskBackend
 	SessionConnected
 	Uptime
+	MachineDirty
+	MachineWriteback
 	BuildInfo
 	ZkConnections
 	ZkRequests
@@ -274,6 +276,8 @@ func Reads() []Row {
 		DiskBackend:       {Name: "broker_disk_backend_info", Kind: Read, Labels: []string{"backend", "reason"}, Help: "1 for the disk backend in use, with the reason when it is not the best one."},
 		SessionConnected:  {Name: "broker_coordination_connected_count", Kind: Read, JMX: "kafka.server:type=SessionExpireListener,name=SessionState", Help: "1 while the coordination session is alive."},
 		Uptime:            {Name: "broker_process_uptime_seconds", Kind: Read, Help: "Seconds since the start."},
+		MachineDirty:      {Name: "broker_machine_dirty_bytes", Kind: Read, Help: "Pages of the whole machine's page cache that nobody has begun to write to a disk (nr_dirty of /proc/vmstat); writers are stopped at vm.dirty_ratio."},
+		MachineWriteback:  {Name: "broker_machine_writeback_bytes", Kind: Read, Help: "Those that are being written (nr_writeback)."},
 		BuildInfo:         {Name: "broker_build_info", Kind: Read, Labels: []string{"version", "commit", "go"}, JMX: "kafka.server:type=app-info,name=version", Help: "1, with the build's labels."},
 		ZkConnections:     {Name: "zk_server_connections_count", Kind: Read, Help: "Client connections of the coordination server."},
 		ZkRequests:        {Name: "zk_server_outstanding_count", Kind: Read, Help: "Requests taken and not answered."},

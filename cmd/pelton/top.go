@@ -57,6 +57,9 @@ On a terminal the view is drawn anew each interval; elsewhere, and with TERM=dum
 	return c
 }
 
+// sparkWidth is how many intervals the line of dirty pages shows.
+const sparkWidth = 40
+
 // watch looks, waits, looks again and shows what was between.
 func (f topFlags) watch(ctx context.Context, std streams) error {
 	before, err := f.look(ctx)
@@ -64,6 +67,7 @@ func (f topFlags) watch(ctx context.Context, std streams) error {
 		return err
 	}
 	began := time.Now()
+	var dirty []float64
 	clear := f.redraws(std.out)
 	tick := time.NewTicker(f.interval)
 	defer tick.Stop()
@@ -79,7 +83,11 @@ func (f topFlags) watch(ctx context.Context, std streams) error {
 		}
 		length := time.Since(began)
 		began = time.Now()
-		if err := f.show(std.out, viewOf(before, now, length), clear, n); err != nil {
+		v := viewOf(before, now, length)
+		dirty = append(dirty, v.Dirty)
+		dirty = dirty[max(0, len(dirty)-sparkWidth):]
+		v.dirty = dirty
+		if err := f.show(std.out, v, clear, n); err != nil {
 			return err
 		}
 		before = now

@@ -84,9 +84,24 @@ func TestTopShowsColdReadsPausesAndTheRing(t *testing.T) {
 	}
 }
 
+func TestTopDrawsDirtyPages(t *testing.T) {
+	was, now := pageOf(t), pageOf(t, "broker_machine_dirty_bytes 4e6", "broker_machine_writeback_bytes 1e6")
+	v := viewOf(was, now, time.Second)
+	v.dirty = []float64{0, 1e6, 4e6, 2e6}
+	var b strings.Builder
+	if err := v.print(&b, "x", screen{}); err != nil || !strings.Contains(b.String(), "dirty pages 4.00 MB, being written 1.00 MB  ▁▃█▅\n") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+	b.Reset()
+	if err := viewOf(was, was, time.Second).print(&b, "x", screen{}); err != nil || strings.Contains(b.String(), "dirty") {
+		t.Errorf("a broker that does not tell: %v\n%s", err, b.String())
+	}
+}
+
 // On a terminal no line is longer than it is wide, and no view longer than it is high, with many shards and APIs too.
 func TestTopFitsItsTerminal(t *testing.T) {
 	v := viewOf(recorded(t, "metrics-1.txt"), recorded(t, "metrics-2.txt"), 10*time.Second)
+	v.Dirty, v.dirty = 5e9, make([]float64, sparkWidth)
 	for len(v.Shards) < 4 {
 		v.Shards = append(v.Shards, v.Shards[0])
 	}

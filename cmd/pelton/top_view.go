@@ -16,6 +16,9 @@ type topView struct {
 	Seconds    float64      `json:"seconds"`
 	Uptime     float64      `json:"uptime_s"`
 	Backend    string       `json:"disk_backend"`
+	Dirty      float64      `json:"dirty_bytes"` // of the machine's page cache; -1: the broker does not tell
+	Writeback  float64      `json:"writeback_bytes"`
+	dirty      []float64    // the last intervals', this one's too
 	Partitions float64      `json:"partitions"`
 	RecordsIn  float64      `json:"records_in_per_second"`
 	Shards     []shardView  `json:"shards"`
@@ -75,6 +78,9 @@ func viewOf(before, now *perf.Scrape, length time.Duration) topView {
 	s := max(length.Seconds(), 1e-3)
 	d := now.Since(before)
 	v := topView{Seconds: s, Uptime: now.Sum("broker_process_uptime_seconds"), Partitions: now.Sum("broker_replica_partitions_count"), RecordsIn: d.Sum("broker_produce_records_total") / s}
+	if v.Dirty = -1; len(now.Samples("broker_machine_dirty_bytes")) > 0 {
+		v.Dirty, v.Writeback = now.Sum("broker_machine_dirty_bytes"), now.Sum("broker_machine_writeback_bytes")
+	}
 	for _, l := range now.Samples("broker_disk_backend_info") {
 		if l.Value == 1 {
 			v.Backend = l.Label("backend")
@@ -140,7 +146,7 @@ func phasesOf(d *perf.Scrape, class string) (list []phaseView) {
 // print draws the view for a screen; one of no size takes everything.
 func (v topView) print(w io.Writer, admin string, on screen) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  up %v  %d shards  %g partitions  disk %s  %.1f s  %s records/s in\n\n", admin, (time.Duration(v.Uptime) * time.Second).String(), len(v.Shards), v.Partitions, orDash(v.Backend), v.Seconds, counted(v.RecordsIn))
+	fmt.Fprintf(&b, "%s  up %v  %d shards  %g partitions  disk %s  %.1f s  %s records/s in\n%s\n", admin, (time.Duration(v.Uptime) * time.Second).String(), len(v.Shards), v.Partitions, orDash(v.Backend), v.Seconds, counted(v.RecordsIn), v.dirtyLine())
 	traffic, state := []string{"SHARD", "TURNS/S", "SLOW", "REQUESTS/S", "MB/S IN", "MB/S OUT"}, []string{"CONNS", "PAUSED", "RING", "WAITING P/F", "COLD/S", "CACHE", "BUDGET"}
 	narrow := on.columns > 0 && on.columns < shardColumns
 	one, two := newTable(append(slices.Clone(traffic), state...)...), newTable(append([]string{"SHARD"}, state...)...)
@@ -181,6 +187,27 @@ func (v topView) print(w io.Writer, admin string, on screen) error {
 	return err
 }
 
+// dirtyLine shows what of the page cache waits for the disk, and how that went: a rising line ends in writers that are stopped.
+func (v topView) dirtyLine() string {
+	if v.Dirty < 0 {
+		return ""
+	}
+	return fmt.Sprintf("dirty pages %s MB, being written %s MB  %s\n", mega(v.Dirty), mega(v.Writeback), spark(v.dirty))
+}
+
+// spark draws values as bars, the largest one full.
+func spark(values []float64) string {
+	if len(values) < 2 {
+		return ""
+	}
+	bars, most := []rune("▁▂▃▄▅▆▇█"), slices.Max(values)
+	var b strings.Builder
+	for _, v := range values {
+		b.WriteRune(bars[int(v/max(most, 1)*float64(len(bars)-1)+0.5)])
+	}
+	return b.String()
+}
+
 // shardColumns is the width that a shard's line wants.
 const shardColumns = 112
 
@@ -189,7 +216,7 @@ func (v topView) apiTable(on screen, narrow bool) *table {
 	t := newTable("API", "REQUESTS/S", "ERRORS/S", "MB/S IN", "MB/S OUT")
 	room := len(v.APIs)
 	if on.rows > 0 {
-		taken := 8 + len(v.Shards) + len(v.Requests)
+		taken := 8 + strings.Count(v.dirtyLine(), "\n") + len(v.Shards) + len(v.Requests)
 		if narrow {
 			taken += 2 + len(v.Shards)
 		}

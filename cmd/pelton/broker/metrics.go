@@ -112,6 +112,7 @@ func (b *Broker) exportLogs() {
 		}
 	})
 	b.exportUncleanable()
+	exportMachine(r)
 	each := func(id perf.ReadID, value func(l *api.LogView) int64) {
 		r.Read(id, func(emit perf.Emit) {
 			b.api.EachLog(func(l *api.LogView) { emit(float64(value(l)), l.Topic, strconv.Itoa(int(l.Partition))) })
