@@ -55,6 +55,8 @@ func (b *Broker) alterReplicaLogDirs(r *Request) {
 
 // moveReplica has one partition go to a directory.
 func (b *Broker) moveReplica(tp logstore.TopicPartition, dir string) wire.Code {
+	b.planning.Lock()
+	defer b.planning.Unlock()
 	mv, changed, err := b.logs.PlanMove(tp, dir)
 	if changed {
 		// Without its host the partition is being deleted, and the move with it.

@@ -63,6 +63,8 @@ type Broker struct {
 	// publishing is held while a route is made.
 	publishing sync.Mutex
 	recoveries *recoveries
+	// planning is held from the decision about a move until its shard knows: two requests for a partition must come there as they were decided.
+	planning sync.Mutex
 	// hosts belongs to the goroutine that publishes.
 	hosts map[hostKey]*Hosted
 	// makingOffsets: the topic of committed offsets is being created.
