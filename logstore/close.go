@@ -287,6 +287,7 @@ func (l *Log) closeClean() error {
 		var err error
 		switch job := job.(type) {
 		case *renameWork:
+			job.prepare()
 			job.Run()
 			err = job.err
 		case *birthWork:

@@ -265,6 +265,7 @@ func (l *Log) takePlace(mv *Move, end int64) {
 	}
 	l.work.forgetSettles(l.segments)
 	l.work.forgetProbe()
+	l.work.unnamed = nil
 	l.path = l.Path()
 	for _, s := range mv.segments {
 		s.moved(l.path)

@@ -178,13 +178,25 @@ func (w *renameWork) Run() {
 	}
 }
 
+// prepare has the segments whose names could not be changed before go first: one that stays while a later one goes is a hole, and a start takes
+// what is behind that for damage.
+func (w *renameWork) prepare() {
+	w.segs = append(w.l.work.unnamed, w.segs...)
+	w.l.work.unnamed = nil
+}
+
 // Apply implements Work.
 func (w *renameWork) Apply() {
-	w.l.work.slowOut = false
+	l := w.l
+	l.work.slowOut = false
+	if !l.worked(w.err, false) { // a full disk: the names are changed later
+		l.work.unnamed = w.segs
+		l.tryAgain(&renameWork{l: l})
+		return
+	}
 	for _, s := range w.segs {
 		s.condemned = true
 	}
-	w.l.worked(w.err, false)
 }
 
 // removeWork removes files that were renamed, and closes them: the last close of a large file can take long.

@@ -33,7 +33,8 @@ type lanes struct {
 	epochs    bool // a job that saves the epochs is queued
 	probing   bool
 	flushing  bool
-	again     []Work // failed for a want that may pass; from againMs on they are tried once more
+	unnamed   []*Segment // left the log, and are not renamed yet: the disk was full
+	again     []Work     // failed for a want that may pass; from againMs on they are tried once more
 	againMs   int64
 }
 
