@@ -132,6 +132,8 @@ func (m *Manager) commit(l *Log, mv *Move) bool {
 	m.mu.found[mv.tp] = mv.to
 	l.former.Store(mv.from)
 	l.home.Store(mv.to)
+	// A checkpoint may come before the shard knows, and must not leave the start out because the segments in the old place begin there.
+	l.published.named.Store(min(l.published.named.Load(), mv.segments[0].base))
 	return true
 }
 

@@ -194,6 +194,10 @@ func (m *Manager) twice(tp TopicPartition, first, second *Dir) error {
 		moved, left = left, moved
 	}
 	m.opt.Log.Warn("a stop came while a partition was moved; its old directory is removed", "tp", tp.String(), "dir", left.path, "target", moved.path)
+	// A kill may have come before the sync of the name that counts: a power cut would take it back, with the other one gone.
+	if err := m.opt.FS.SyncDir(moved.path); err != nil {
+		return err
+	}
 	gone := filepath.Join(left.path, m.uniqueDir(tp, deleteSuffix))
 	if err := m.opt.FS.Rename(filepath.Join(left.path, tp.String()), gone); err != nil {
 		return err
