@@ -34,8 +34,11 @@ func (w *exchangeWork) prepare() error {
 	if err := mv.copySnapshot(mv.active().base); err != nil {
 		return err
 	}
-	if err := f.WriteFileAtomic(filepath.Join(mv.path, fileName(w.end, sufSnapshot)), w.snapshot); err != nil {
-		return err
+	// One behind records of the last segment would tell a start after a crash that this segment is settled, should the log roll right here.
+	if mv.active().base == w.end {
+		if err := f.WriteFileAtomic(filepath.Join(mv.path, fileName(w.end, sufSnapshot)), w.snapshot); err != nil {
+			return err
+		}
 	}
 	if err := mv.sync(); err != nil {
 		return err

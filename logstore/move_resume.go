@@ -137,18 +137,6 @@ func (mv *Move) load(stop <-chan struct{}, l *Log) error {
 	if f.end > l.end || f.segments[0].base > l.start || !agree(&f.epochs, &l.epochs, max(f.segments[0].base, l.start), f.end) {
 		return errDiverged
 	}
-	return mv.dropOldIndexes()
-}
-
-// dropOldIndexes removes the files of the last segment's indexes, which grow in memory from here on. Those of a clean stop would be taken for
-// whole after a crash behind the exchange: it saves a snapshot of the producers, which tells that of a segment.
-func (mv *Move) dropOldIndexes() error {
-	seg := mv.active()
-	for _, x := range []*Index{&seg.offsets, &seg.times} {
-		if err := mv.m.opt.FS.Remove(x.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
 	return nil
 }
 
