@@ -141,7 +141,12 @@ func (m *Manager) beginMove(l *Log, from, to *Dir) (*Move, error) {
 	if err == nil {
 		err = mv.create(l.topicID)
 	}
-	if scarce(err) {
+	if scarce(err) { // a start must not go on with what was refused
+		if m.opt.FS.RemoveAll(mv.path) != nil {
+			m.mu.Lock()
+			m.mu.dying = append(m.mu.dying, dying{mv.path, to, nil, 0})
+			m.mu.Unlock()
+		}
 		return nil, fmt.Errorf("%w: %w", ErrNoSpace, err)
 	}
 	if err != nil {
