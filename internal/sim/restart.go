@@ -333,6 +333,13 @@ func (w *World) compareLatest(p *Part, list []seen) {
 		// What cannot be read was reported by compareRecords.
 		_ = batch.Iterate(s.b, func(r batch.Record) bool {
 			have[r.Offset] = true
+			// What a power cut took out of the middle, and the copy that a move made before has brought back, counts again: since it came back
+			// compaction may have taken older values of its key.
+			if i := p.model.at(r.Offset); i < len(p.model.Log) {
+				if k := &p.model.Log[i]; r.Offset >= k.Base && int(r.Offset-k.Base) < len(k.Keys) {
+					k.Keys[r.Offset-k.Base] = string(r.Key)
+				}
+			}
 			return true
 		})
 	}
