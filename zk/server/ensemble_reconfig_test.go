@@ -17,9 +17,7 @@ func TestEnsembleTakesItsLeaderOut(t *testing.T) {
 	lead := r.leader(0, 1, 2)
 	rest := []int{(lead + 1) % 3, (lead + 2) % 3}
 	c := r.dial(rest...)
-	if err := c.AddAuth("digest", []byte("super:secret")); err != nil {
-		t.Fatal(err)
-	}
+	super(t, c)
 	again(t, func() (string, error) { return c.Create("/kept", []byte("x"), 0, zk.WorldACL(zk.PermAll)) })
 	gone := fmt.Sprint(r.configs[lead].MyID)
 	_, err := c.IncrementalReconfig(nil, []string{gone}, -1)
@@ -54,9 +52,7 @@ func TestReconfigRefusals(t *testing.T) {
 	r.start(0, 1, 2)
 	r.leader(0, 1, 2)
 	c := r.dial(0, 1, 2)
-	if err := c.AddAuth("digest", []byte("super:secret")); err != nil {
-		t.Fatal(err)
-	}
+	super(t, c)
 	errNoQuorum := errors.New("unknown error: -13") // the library has no name for it
 	lines := func(ids ...int) (out []string) {
 		for _, i := range ids {
@@ -106,9 +102,7 @@ func TestReconfigIsWrittenToTheFiles(t *testing.T) {
 		t.Fatalf("a file is changed before anybody changes the members: %s %v", b, err)
 	}
 	c := r.dial(lead)
-	if err := c.AddAuth("digest", []byte("super:secret")); err != nil {
-		t.Fatal(err)
-	}
+	super(t, c)
 	st := again(t, func() (*zk.Stat, error) {
 		return c.IncrementalReconfig(nil, []string{fmt.Sprint(r.configs[(lead+2)%3].MyID)}, -1)
 	})
