@@ -234,7 +234,7 @@ func Counters() []Row {
 // Histograms lists the rows of every HistID, in order of HistID.
 func Histograms() []Row {
 	rows := [numHistIDs]Row{
-		PhaseSeconds:    {Name: "broker_request_phase_seconds", Kind: Histogram, Dim: DimPhase, Help: "Time that requests spent in each phase, by kind of request; of one request in thirty-one."},
+		PhaseSeconds:    {Name: "broker_request_phase_seconds", Kind: Histogram, Dim: DimPhase, Help: "Time that requests spent in each phase, by kind of request; of one request in sixty-one."},
 		RequestSeconds:  {Name: "broker_request_total_seconds", Kind: Histogram, Dim: DimClass, JMX: "kafka.network:type=RequestMetrics,name=TotalTimeMs", Help: "From the whole frame read to the answer handed to the socket."},
 		TurnSeconds:     {Name: "broker_shard_turn_seconds", Kind: Histogram, Help: "Length of the shard's turns, sleep excluded."},
 		SyncSeconds:     {Name: "broker_logstore_sync_seconds", Kind: Histogram, JMX: "kafka.log:type=LogFlushStats,name=LogFlushRateAndTimeMs", Help: "From handing a durable append to its log to the turn that finds it done."},

@@ -9,7 +9,7 @@ import (
 
 // sampleEvery is how many produce and fetch requests of a shard come for one whose phases are measured: the clock is read half a dozen
 // times for it, which all of them together must not feel.
-const sampleEvery = 31
+const sampleEvery = 61
 
 // phases are the times of one request. Whoever has the request, or the one part of it that is followed, marks.
 type phases struct {

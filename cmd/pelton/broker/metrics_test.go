@@ -158,22 +158,22 @@ func TestMetricsOfEverythingElse(t *testing.T) {
 	eventually(t, "the end of a connection is counted", func() bool { return n.page(t)[closed] == p[closed]+1 })
 }
 
-// Of one request in thirty-one every phase is measured.
+// Of one request in sixty-one every phase is measured.
 func TestMetricsShowPhases(t *testing.T) {
 	n := own(t, quiet("admin.listener=127.0.0.1:0")...)
 	c := n.dial(t)
 	name := topic(t, c, 2)
-	for i := range 64 {
+	for i := range 130 {
 		produceTo(c, name, int32(i%2), values("v"))
 	}
-	for i := range 64 {
+	for i := range 130 {
 		ask[*kmsg.FetchResponse](c, fetchVersion, fetchRequest(name, int32(i%2), 0))
 	}
 	p := n.page(t)
 	for class, phases := range map[string][]string{"produce": {"read", "parse", "hop", "submit", "device", "encode"}, "fetch": {"read", "parse", "hop", "device", "encode", "socket"}} {
 		for _, phase := range phases {
 			if got := p[`broker_request_phase_seconds_count{class="`+class+`",phase="`+phase+`"}`]; got < 1 || got > 8 {
-				t.Errorf("%s %s: measured %v times in 64 requests", class, phase, got)
+				t.Errorf("%s %s: measured %v times in 130 requests", class, phase, got)
 			}
 		}
 	}
