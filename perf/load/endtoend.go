@@ -48,6 +48,7 @@ func (m *marked) stamp(at int64) {
 	binary.BigEndian.PutUint64(m.batch[m.valueAt:], m.run)
 	binary.BigEndian.PutUint64(m.batch[m.valueAt+8:], uint64(at))
 	m.sealer.changed(m.batch) // next seals it
+	m.sealedMs = 0
 }
 
 // endToEnd produces at a fixed rate and consumes at the tail, both in this process and on one clock.

@@ -79,7 +79,7 @@ func (e *produce) next(corr int32) []byte {
 	binary.BigEndian.PutUint32(e.frame[corrAt:], uint32(corr))
 	binary.BigEndian.PutUint32(e.frame[e.partitionAt:], uint32(e.partitions[i]))
 	if e.producerID < 0 {
-		e.stampNow(wallMs(), -1, -1, -1)
+		e.stampMs(wallMs())
 		return e.frame
 	}
 	e.stampNow(wallMs(), e.producerID, e.epoch, e.sequences[i])

@@ -16,6 +16,7 @@ type prepared struct {
 	partitionAt int
 	records     int64
 	sealer      sealer
+	sealedMs    int64 // of a batch that no producer stamps: its time, 0 when it must be sealed anew
 }
 
 func prepare(topic string, acks int16, timeoutMs int32, records []byte) (*prepared, error) {
@@ -37,6 +38,14 @@ func prepare(topic string, acks int16, timeoutMs int32, records []byte) (*prepar
 	e.batch = e.frame[start : start+len(records)]
 	e.sealer = newSealer(e.batch)
 	return e, nil
+}
+
+// stampMs makes the batch one of this moment and of no producer. Many go out in a millisecond, and need it once.
+func (e *prepared) stampMs(ms int64) {
+	if e.sealedMs != ms {
+		e.stampNow(ms, -1, -1, -1)
+		e.sealedMs = ms
+	}
 }
 
 // stampNow makes the batch one of this moment, and of a producer (-1: of none).
@@ -68,7 +77,7 @@ func (e *series) next(corr int32) []byte {
 	binary.BigEndian.PutUint32(s.frame[corrAt:], uint32(corr))
 	binary.BigEndian.PutUint32(s.frame[s.partitionAt:], uint32(s.partition))
 	if e.producerID < 0 {
-		s.stampNow(wallMs(), -1, -1, -1)
+		s.stampMs(wallMs())
 		return s.frame
 	}
 	at := e.sequences[s.partition]
