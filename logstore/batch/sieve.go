@@ -131,10 +131,7 @@ func (s *Sieve) slim(i int) (slimRecord, error) {
 		return s.slimSlow(i)
 	}
 	h := (*[headRoom]byte)(b[i:])
-	length, j := uint32(h[0]), 1
-	if length >= 0x80 {
-		length, j = length&0x7f|uint32(h[1])<<7, 2
-	}
+	length, j := short2(h, 0)
 	end := i + j + int(length>>1)
 	j++ // attributes
 	for n := 0; h[j&15] >= 0x80; n++ {
@@ -143,22 +140,8 @@ func (s *Sieve) slim(i int) (slimRecord, error) {
 		}
 	}
 	j++
-	o := uint32(h[j&15])
-	j++
-	if o >= 0x80 {
-		o = o&0x7f | uint32(h[j&15])<<7
-		j++
-		if o >= 0x4000 {
-			o = o&0x3fff | uint32(h[j&15])<<14
-			j++
-		}
-	}
-	k := uint32(h[j&15])
-	j++
-	if k >= 0x80 {
-		k = k&0x7f | uint32(h[j&15])<<7
-		j++
-	}
+	o, j := short3(h, j)
+	k, j := short2(h, j)
 	from := i + j
 	to := from + int(k>>1)
 	// A varint that goes on behind its last byte here has that byte's top bit left in it. A zigzag that is odd is negative.

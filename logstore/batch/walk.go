@@ -78,38 +78,11 @@ func (w *walk) common(b []byte, n int32, i int, prev int32) (int32, int, int32) 
 	}
 	for n < w.count && len(b)-i >= headRoom {
 		h := (*[headRoom]byte)(b[i:])
-		length, j := uint32(h[0]), 1
-		if length >= 0x80 {
-			length, j = length&0x7f|uint32(h[1])<<7, 2
-		}
+		length, j := short2(h, 0)
 		end := i + j + int(length>>1)
-		j++ // attributes: no bit has a meaning yet
-		t := uint32(h[j&15])
-		j++
-		if t >= 0x80 {
-			t = t&0x7f | uint32(h[j&15])<<7
-			j++
-			if t >= 0x4000 {
-				t = t&0x3fff | uint32(h[j&15])<<14
-				j++
-			}
-		}
-		o := uint32(h[j&15])
-		j++
-		if o >= 0x80 {
-			o = o&0x7f | uint32(h[j&15])<<7
-			j++
-			if o >= 0x4000 {
-				o = o&0x3fff | uint32(h[j&15])<<14
-				j++
-			}
-		}
-		k := uint32(h[j&15])
-		j++
-		if k >= 0x80 {
-			k = k&0x7f | uint32(h[j&15])<<7
-			j++
-		}
+		t, j := short3(h, j+1) // behind the attributes, of which no bit has a meaning yet
+		o, j := short3(h, j)
+		k, j := short2(h, j)
 		ts := first + (int64(t>>1) ^ -int64(t&1))
 		if length&odd|k&keyOdd != 0 || t|o >= 1<<21 || o != uint32(prev+1)<<1 || end > len(b) || ts < low || ts > high || !fastBody(b, i+j, end, k) {
 			break
@@ -122,6 +95,27 @@ func (w *walk) common(b []byte, n int32, i int, prev int32) (int32, int, int32) 
 		n++
 	}
 	return n, i, prev
+}
+
+// short2 reads an unsigned varint of at most two bytes at j of a record's head, and tells where the next field begins. One that goes on has
+// the top bit of its last byte here, 0x4000, left in it. It is small, so that it is read in line.
+func short2(h *[headRoom]byte, j int) (v uint32, next int) {
+	v = uint32(h[j&15])
+	j++
+	if v >= 0x80 {
+		v = v&0x7f | uint32(h[j&15])<<7
+		j++
+	}
+	return v, j
+}
+
+// short3 is the same for three bytes, and 1<<21.
+func short3(h *[headRoom]byte, j int) (v uint32, next int) {
+	if v, j = short2(h, j); v >= 0x4000 {
+		v = v&0x3fff | uint32(h[j&15])<<14
+		j++
+	}
+	return v, j
 }
 
 // fastBody is the rest of a record of the common shape: key (k is its length as it was read), value, and no headers, exactly up to end.
