@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/pelton-broker/pelton/cmd/pelton/broker"
 )
 
 // machine is what doctor looks at. root is empty for this machine; tests put a tree of files there.
@@ -144,21 +146,9 @@ func (m *machine) dirtyPages() (list []finding) {
 	if !ok {
 		return list
 	}
-	var dirty, writeback int64
-	for _, line := range strings.Split(text, "\n") {
-		fields := strings.Fields(line)
-		if len(fields) != 2 {
-			continue
-		}
-		switch n, _ := strconv.ParseInt(fields[1], 10, 64); fields[0] {
-		case "nr_dirty":
-			dirty = n
-		case "nr_writeback":
-			writeback = n
-		}
-	}
-	const page = 4096
-	return append(list, finding{Check: "dirty pages", Value: humanBytes(dirty*page) + " dirty, " + humanBytes(writeback*page) + " being written"})
+	dirty, _ := broker.PagesOf(text, "nr_dirty")
+	writeback, _ := broker.PagesOf(text, "nr_writeback")
+	return append(list, finding{Check: "dirty pages", Value: humanBytes(dirty) + " dirty, " + humanBytes(writeback) + " being written"})
 }
 
 func (m *machine) hugePages() []finding {

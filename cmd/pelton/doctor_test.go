@@ -80,6 +80,14 @@ func TestDoctorJudges(t *testing.T) {
 	}
 }
 
+func TestDoctorTellsDirtyPages(t *testing.T) {
+	m := machineOf(t, map[string]string{"proc/vmstat": "nr_free_pages 7\nnr_dirty 512\nnr_dirty_threshold 9\nnr_writeback 256\n"})
+	page := int64(os.Getpagesize())
+	if f := find(m.examine(), "dirty pages"); f == nil || f.Value != humanBytes(512*page)+" dirty, "+humanBytes(256*page)+" being written" {
+		t.Errorf("%+v", f)
+	}
+}
+
 func TestDoctorFindsTheDeviceOfAPartition(t *testing.T) {
 	for device, block := range map[string]string{"/dev/sda1": "sda", "/dev/nvme0n1p2": "nvme0n1", "/dev/nvme1n1": "nvme1n1"} {
 		m := machineOf(t, map[string]string{

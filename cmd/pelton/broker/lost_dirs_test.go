@@ -66,6 +66,19 @@ func takeAway(t *testing.T, dir string) (back func()) {
 	}
 }
 
+// repaired starts the broker again with its directory back.
+func (n *node) repaired(t *testing.T, back func()) *conn {
+	t.Helper()
+	if err := n.end(); err != nil {
+		t.Fatal(err)
+	}
+	back()
+	if err := n.begin(); err != nil {
+		t.Fatal(err)
+	}
+	return n.dial(t)
+}
+
 // A directory goes while the broker runs: what was in it has no leader until it is back. Real Kafka 3.9.1 with two directories and one of them
 // taken away gives the same answers, znodes and epochs at each step.
 func TestDirectoryThatFailsInFlight(t *testing.T) {
@@ -95,14 +108,7 @@ func TestDirectoryThatFailsInFlight(t *testing.T) {
 	n.wantLost(t, c, names[1], 2, 3)
 	want(t, "the good topic's epoch after a restart", leadOf(c, names[0]).LeaderEpoch, 0)
 
-	if err := n.end(); err != nil {
-		t.Fatal(err)
-	}
-	back()
-	if err := n.begin(); err != nil {
-		t.Fatal(err)
-	}
-	c = n.dial(t)
+	c = n.repaired(t, back)
 	p := leadOf(c, names[1])
 	want(t, "the leader of what is back", p.Leader, 0)
 	want(t, "its epoch", p.LeaderEpoch, 4)
@@ -129,14 +135,7 @@ func TestTopicIsDeletedWhileItsDirectoryIsAway(t *testing.T) {
 	if is, _, err := z.Exists(path); err != nil || !is {
 		t.Errorf("the topic's znode is gone while its log is not: %v", err)
 	}
-	if err := n.end(); err != nil {
-		t.Fatal(err)
-	}
-	back()
-	if err := n.begin(); err != nil {
-		t.Fatal(err)
-	}
-	c = n.dial(t)
+	c = n.repaired(t, back)
 	makeTopic(t, c, names[1], 1) // the name is free again
 	z, root = n.coordinator(t)
 	want(t, "the end of the new topic", listOffset(c, 7, names[1], 0, -1).Offset, 0)

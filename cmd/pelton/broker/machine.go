@@ -16,19 +16,19 @@ func exportMachine(r *perf.Registry) {
 			if err != nil {
 				return
 			}
-			if pages, ok := vmstat(string(text), field); ok {
-				emit(pages * float64(os.Getpagesize()))
+			if bytes, ok := PagesOf(string(text), field); ok {
+				emit(float64(bytes))
 			}
 		})
 	}
 }
 
-// vmstat finds a field of /proc/vmstat: lines of a name and a number.
-func vmstat(text, field string) (float64, bool) {
+// PagesOf finds a field of /proc/vmstat that counts pages, in bytes. The text is lines of a name and a number.
+func PagesOf(text, field string) (bytes int64, ok bool) {
 	for line := range strings.Lines(text) {
 		if name, number, ok := strings.Cut(strings.TrimSpace(line), " "); ok && name == field {
-			n, err := strconv.ParseFloat(number, 64)
-			return n, err == nil
+			n, err := strconv.ParseInt(number, 10, 64)
+			return n * int64(os.Getpagesize()), err == nil
 		}
 	}
 	return 0, false
